@@ -1,0 +1,418 @@
+"""The floor where words live: `align` two vocabularies, and the `Alignment` that comes of it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fipp._version import __version__
+from fipp.aligners import METHODS, BaseAligner
+from fipp.aligners._state import from_state, to_state
+from fipp.evaluate import BLIResult, bli
+from fipp.exceptions import FippError, FippWarning
+from fipp.io import Lexicon, Vectors
+from fipp.io._model import read_model, write_model
+from fipp.linalg._gram import Progress
+from fipp.retrieve import neighbours
+
+VectorsLike = Vectors | str | os.PathLike[str]
+LexiconLike = Lexicon | str | os.PathLike[str] | Iterable[tuple[str, str]]
+
+# So many words of either side are kept with a model, to notice when it is used with other vectors.
+_PROBES = 16
+
+
+class Translation(NamedTuple):
+    """A word of the target and its score; higher is better."""
+
+    word: str
+    score: float
+
+
+def align(
+    source: VectorsLike,
+    target: VectorsLike,
+    lexicon: LexiconLike,
+    method: str | BaseAligner = "fipp",
+    *,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Alignment:
+    """Bring two vocabularies together from pairs of words known to belong together.
+
+    Parameters
+    ----------
+    source, target : Vectors or path
+        The two vocabularies. Their dimensions may differ.
+    lexicon : Lexicon, path or iterable of (str, str)
+        Pairs of a source word and a target word; those not in both vocabularies are left out and counted.
+    method : {"fipp", "procrustes"} or aligner, default="fipp"
+        How to align.
+    progress : callable, optional
+        Called as ``progress(done, total)`` during the long part.
+    **options
+        Settings of the method, such as ``epsilon`` and ``lam`` of `FIPP`.
+
+    Returns
+    -------
+    Alignment
+
+    Examples
+    --------
+    >>> import fipp
+    >>> demo = fipp.datasets.load_demo()
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed)
+    >>> [translation.word for translation in alignment.translate("house", k=3)]
+    ['maison', 'appartement', 'grange']
+    >>> round(alignment.evaluate(demo.test).p_at_10, 1)
+    0.9
+    """
+    source, target = _as_vectors(source), _as_vectors(target)
+    lookup = _as_lexicon(lexicon).lookup(source, target)
+    lookup.require()
+    if lookup.hint():
+        warnings.warn(str(lookup.hint()), FippWarning, stacklevel=2)
+    aligner = _make_aligner(method, options)
+    aligner.fit(source.matrix, target.matrix, lookup.rows, progress=progress)
+    seed = {"found": lookup.found, "total": lookup.total, "coverage": lookup.coverage}
+    return Alignment(aligner, source, target, seed=seed)
+
+
+class Alignment:
+    """A fitted aligner together with the words of both sides.
+
+    Parameters
+    ----------
+    aligner : aligner
+        Fitted on the matrices of ``source`` and ``target``.
+    source, target : Vectors
+        The two vocabularies.
+    seed : dict, optional
+        How many pairs of the seed dictionary were found: ``found``, ``total``, ``coverage``.
+    scores : dict, optional
+        Evaluations to keep with the model, by name.
+
+    Attributes
+    ----------
+    aligner : aligner
+        With its fitted attributes, such as ``map_``.
+    source, target : Vectors or None
+        None in a model that was read from a file without them.
+    seed, scores : dict
+        As given; `evaluate` adds to ``scores``.
+    """
+
+    def __init__(
+        self,
+        aligner: BaseAligner,
+        source: Vectors | None = None,
+        target: Vectors | None = None,
+        *,
+        seed: Mapping[str, Any] | None = None,
+        scores: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.aligner = aligner
+        self.source, self.target = source, target
+        self.seed, self.scores = dict(seed or {}), dict(scores or {})
+        self._shared: dict[str, NDArray[np.float32]] = {}
+
+    def __repr__(self) -> str:
+        dimensions = f"{self.aligner.n_features_in_} to {self.aligner.n_features_out_} dimensions"
+        return f"Alignment({type(self.aligner).__name__}, {dimensions}, {len(self.aligner.pairs_)} pairs)"
+
+    def transform(self, vectors: Vectors | None = None) -> Vectors:
+        """Give source vectors in the shared space; all of the source by default.
+
+        Parameters
+        ----------
+        vectors : Vectors, optional
+            Of the source's kind; they need not be those that the map was learned from.
+
+        Returns
+        -------
+        Vectors
+
+        Examples
+        --------
+        >>> import fipp
+        >>> demo = fipp.datasets.load_demo()
+        >>> fipp.align(demo.source, demo.target, demo.seed).transform()
+        Vectors(8000 words, 300 dimensions)
+        """
+        vectors = self._side("source") if vectors is None else vectors
+        return Vectors(vectors.words, self.aligner.transform(vectors.matrix))
+
+    def transform_target(self, vectors: Vectors | None = None) -> Vectors:
+        """Give target vectors in the shared space; all of the target by default.
+
+        Parameters
+        ----------
+        vectors : Vectors, optional
+            Of the target's kind.
+
+        Returns
+        -------
+        Vectors
+        """
+        vectors = self._side("target") if vectors is None else vectors
+        return Vectors(vectors.words, self.aligner.transform_target(vectors.matrix))
+
+    def translate(
+        self, word: str, k: int = 5, *, retrieval: str = "cosine", max_memory: int | str | None = None
+    ) -> list[Translation]:
+        """Give the ``k`` target words nearest to a source word.
+
+        Parameters
+        ----------
+        word : str
+            A word of the source, in any case.
+        k : int, default=5
+            How many.
+        retrieval : {"cosine", "dot", "csls"}, default="cosine"
+            What "nearest" means; ``"csls"`` avoids words that are near to everything, and looks at the whole source
+            for that.
+        max_memory : int or str, optional
+            Working memory.
+
+        Returns
+        -------
+        list of Translation
+            Best first.
+
+        Examples
+        --------
+        >>> import fipp
+        >>> demo = fipp.datasets.load_demo()
+        >>> fipp.align(demo.source, demo.target, demo.seed).translate("water", k=1)[0].word
+        'eau'
+        """
+        return self.translate_all([word], k, retrieval=retrieval, max_memory=max_memory)[0]
+
+    def translate_all(
+        self,
+        words: Iterable[str],
+        k: int = 5,
+        *,
+        retrieval: str = "cosine",
+        max_memory: int | str | None = None,
+        progress: Progress | None = None,
+    ) -> list[list[Translation]]:
+        """Translate many words at once; otherwise as `translate`.
+
+        Parameters
+        ----------
+        words : iterable of str
+            Words of the source, in any case.
+        k, retrieval, max_memory
+            As for `translate`.
+        progress : callable, optional
+            Called as ``progress(done, total)``.
+
+        Returns
+        -------
+        list of list of Translation
+        """
+        words, source, target = list(words), self._side("source"), self._side("target")
+        rows = source.find(words)
+        for word, row in zip(words, rows, strict=True):
+            if row < 0:
+                source.index(word)  # raises the error that says so
+        everything = retrieval == "csls"
+        queries = self._in_shared_space("source")[rows] if everything else self.aligner.transform(source.matrix[rows])
+        found = neighbours(
+            queries,
+            self._in_shared_space("target"),
+            k,
+            retrieval=retrieval,
+            hub_reference=self._in_shared_space("source") if everything else None,
+            max_memory=max_memory,
+            progress=progress,
+        )
+        return [
+            [Translation(target.words[i], float(score)) for i, score in zip(indices, scores, strict=True)]
+            for indices, scores in zip(found.indices, found.scores, strict=True)
+        ]
+
+    def evaluate(
+        self,
+        lexicon: LexiconLike,
+        *,
+        retrieval: str = "cosine",
+        max_memory: int | str | None = None,
+        progress: Progress | None = None,
+    ) -> BLIResult:
+        """Measure how well a test dictionary is found: MAP, MRR, P@1, P@5, P@10, and how much could be looked up.
+
+        Parameters
+        ----------
+        lexicon : Lexicon, path or iterable of (str, str)
+            Pairs that the map was not learned from.
+        retrieval : {"cosine", "dot", "csls"}, default="cosine"
+            How target words are ranked. ``"dot"`` is the published evaluation of FIPP.
+        max_memory : int or str, optional
+            Working memory.
+        progress : callable, optional
+            Called as ``progress(done, total)``.
+
+        Returns
+        -------
+        BLIResult
+
+        Examples
+        --------
+        >>> import fipp
+        >>> demo = fipp.datasets.load_demo()
+        >>> result = fipp.align(demo.source, demo.target, demo.seed).evaluate(demo.test)
+        >>> result.pairs, result.coverage, result.retrieval
+        (200, 1.0, 'cosine')
+        """
+        lexicon = _as_lexicon(lexicon)
+        lookup = lexicon.lookup(self._side("source"), self._side("target"))
+        lookup.require()
+        result = bli(
+            self._in_shared_space("source"),
+            self._in_shared_space("target"),
+            lookup.rows[:, 0],
+            lookup.rows[:, 1],
+            retrieval=retrieval,
+            total=len({word for word, _ in lexicon}),
+            max_memory=max_memory,
+            progress=progress,
+        )
+        self.scores[result.retrieval] = result.as_dict()
+        return result
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one small file (safetensors with a JSON header).
+
+        It holds the map, the preprocessing, the settings, the scores so far and checksums of both inputs, but not the
+        vectors themselves.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Written whole or not at all.
+
+        Examples
+        --------
+        >>> import fipp, tempfile, pathlib
+        >>> demo = fipp.datasets.load_demo()
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "en-fr.fipp")
+        >>> fipp.align(demo.source, demo.target, demo.seed).save(path)
+        >>> fipp.Alignment.load(path)
+        Alignment(FIPP, 300 to 300 dimensions, 2262 pairs)
+        """
+        arrays, description = to_state(self.aligner)
+        header: dict[str, Any] = {"version": __version__, "aligner": description, "seed": self.seed}
+        header["scores"] = self.scores
+        tensors = {f"aligner.{name}": array for name, array in arrays.items()}
+        for side in ("source", "target"):
+            vectors = self._side(side)
+            rows = np.unique(np.linspace(0, len(vectors) - 1, _PROBES).astype(int))
+            probe = vectors.rows(rows)
+            tensors[f"{side}.probe"] = probe.matrix
+            header[side] = {
+                "words": len(vectors),
+                "dimensions": vectors.dim,
+                "checksum": vectors.checksum,
+                "probe": list(probe.words),
+            }
+        write_model(path, tensors, header)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        source: VectorsLike | None = None,
+        target: VectorsLike | None = None,
+    ) -> Alignment:
+        """Read a model; with the vectors of both sides it can translate and evaluate, without them transform.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file that `save` wrote.
+        source, target : Vectors or path, optional
+            The vocabularies. A warning tells when they are not those that the map was learned from.
+
+        Returns
+        -------
+        Alignment
+        """
+        tensors, header = read_model(path)
+        arrays = {
+            name.removeprefix("aligner."): array for name, array in tensors.items() if name.startswith("aligner.")
+        }
+        try:
+            aligner = from_state(arrays, header["aligner"])
+            alignment = cls(aligner, seed=header["seed"], scores=header["scores"])
+            for side, vectors in (("source", source), ("target", target)):
+                if vectors is not None:
+                    vectors = _as_vectors(vectors)
+                    _check_vectors(vectors, side, header[side], tensors[f"{side}.probe"], Path(path))
+                    setattr(alignment, side, vectors)
+        except KeyError as missing:
+            raise FippError(f"{path} is damaged: {missing} is missing from it") from None
+        return alignment
+
+    def _side(self, side: str) -> Vectors:
+        vectors: Vectors | None = getattr(self, side)
+        if vectors is None:
+            raise FippError(f"this needs the {side} vectors: Alignment.load(path, source=…, target=…)")
+        return vectors
+
+    def _in_shared_space(self, side: str) -> NDArray[np.float32]:
+        if side not in self._shared:
+            transform = self.aligner.transform if side == "source" else self.aligner.transform_target
+            self._shared[side] = transform(self._side(side).matrix)
+        return self._shared[side]
+
+
+def _check_vectors(
+    vectors: Vectors, side: str, known: Mapping[str, Any], probe: NDArray[np.float32], path: Path
+) -> None:
+    """Refuse vectors of another dimension; warn of vectors that are others than those of the fit."""
+    if vectors.dim != known["dimensions"]:
+        raise FippError(
+            f"{path} maps {side} vectors of {known['dimensions']} dimensions, but these have {vectors.dim}: "
+            "is it the right file, and are source and target in the right order?"
+        )
+    # Not by the checksum: another --limit gives the same vectors, only more or fewer of them.
+    rows = vectors.find(known["probe"])
+    found = rows >= 0
+    same = found.any() and np.allclose(vectors.matrix[rows[found]], probe[found], rtol=1e-2, atol=1e-3)
+    if not same:
+        warnings.warn(
+            f"{path} was fitted on other {side} vectors than these: their dimension is the same, but not their "
+            "values. What it gives for them means nothing unless they are of the same model",
+            FippWarning,
+            stacklevel=3,
+        )
+
+
+def _as_vectors(vectors: VectorsLike) -> Vectors:
+    return vectors if isinstance(vectors, Vectors) else Vectors.load(vectors)
+
+
+def _as_lexicon(lexicon: LexiconLike) -> Lexicon:
+    if isinstance(lexicon, Lexicon):
+        return lexicon
+    return Lexicon.load(lexicon) if isinstance(lexicon, (str, os.PathLike)) else Lexicon(lexicon)
+
+
+def _make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseAligner:
+    if not isinstance(method, str):
+        return method.set_params(**options)
+    if method not in METHODS:
+        raise FippError(f"there is no method {method!r}; known are {', '.join(METHODS)}")
+    cls = METHODS[method]
+    unknown = sorted(set(options) - set(cls._get_param_names()))
+    if unknown:
+        raise FippError(f"{method} has no setting {unknown[0]!r}; it has {', '.join(cls._get_param_names())}")
+    return cls(**options)

@@ -1,0 +1,119 @@
+"""The one way in for arrays: what is wrong with them is said with the row that is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fipp.exceptions import FippError
+from fipp.linalg import row_blocks
+
+
+def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArray:
+    """Check that ``X`` is a matrix of finite numbers and give it as an array of floats.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+    name : str
+        What to call it in an error.
+    n_columns : int, optional
+        The dimension it must have.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        Floating point, of the precision it came with.
+
+    Examples
+    --------
+    >>> as_matrix([[1, 2], [3, 4]], "X")
+    array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    >>> as_matrix([[1.0, 2.0], [np.nan, 4.0]], "X")
+    Traceback (most recent call last):
+    fipp.exceptions.FippError: row 1 of X holds NaN or infinity (column 0): ...
+    """
+    if hasattr(X, "toarray"):
+        raise FippError(f"{name} is a sparse matrix; vectors must be dense: pass {name}.toarray()")
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise FippError(f"{name} holds complex data not supported here: vectors must be real numbers")
+    if array.dtype.kind != "f":
+        try:
+            array = array.astype(np.float32)
+        except (TypeError, ValueError) as error:
+            raise FippError(f"{name} must hold numbers only: {error}") from None
+    if array.ndim != 2:
+        raise FippError(
+            f"{name} must be a matrix with a row for each item, but it has {array.ndim} dimensions. Reshape your data: "
+            f"{name}.reshape(1, -1) makes one vector a matrix of one row"
+        )
+    if not len(array):
+        raise FippError(f"{name} has no rows: found array with 0 sample(s) while a minimum of 1 is required.")
+    if not array.shape[1]:
+        raise FippError(f"{name} has no columns: 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+    if n_columns is not None and array.shape[1] != n_columns:
+        raise FippError(
+            f"{name} has {array.shape[1]} dimensions, but the model was fitted on vectors of {n_columns}: "
+            "is this the right set of vectors?"
+        )
+    _require_finite(array, name)
+    return array
+
+
+def _require_finite(array: NDArray, name: str) -> None:
+    for rows in row_blocks(len(array)):
+        block = array[rows]
+        # One sum tells for a whole block, unless finite numbers add up to infinity.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(block.sum(dtype=np.float64)):
+                continue
+        for row, column in np.argwhere(~np.isfinite(block))[:1]:
+            raise FippError(
+                f"row {rows.start + row} of {name} holds NaN or infinity (column {column}): repair or remove that row"
+            )
+
+
+def as_pairs(pairs: ArrayLike | None, n_source: int, n_target: int) -> NDArray[np.int64]:
+    """Check seed pairs and give them as row numbers, each pair once, in the order given.
+
+    Parameters
+    ----------
+    pairs : array-like of shape (c, 2) or None
+        Row of the source, row of the target. None pairs row i with row i.
+    n_source, n_target : int
+        Numbers of rows.
+
+    Returns
+    -------
+    ndarray of shape (c, 2)
+
+    Examples
+    --------
+    >>> as_pairs([(0, 1), (2, 2), (0, 1)], 3, 3)
+    array([[0, 1],
+           [2, 2]])
+    """
+    if pairs is None:
+        if n_source != n_target:
+            raise FippError(
+                f"without pairs, row i of X belongs to row i of Y, but X has {n_source:,} rows and Y {n_target:,}: "
+                "pass pairs, the row numbers that belong together"
+            )
+        rows = np.arange(n_source)
+        return np.stack([rows, rows], axis=1)
+    array = np.asarray(pairs)
+    if array.size == 0:
+        raise FippError("there are no pairs to learn from; was the dictionary made for these vectors?")
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise FippError(
+            f"pairs must be whole numbers in two columns, source row and target row, not {array.dtype} of {array.shape}"
+        )
+    for column, (limit, side) in enumerate([(n_source, "X"), (n_target, "Y")]):
+        outside = np.flatnonzero((array[:, column] < 0) | (array[:, column] >= limit))
+        if len(outside):
+            first = outside[0]
+            raise FippError(f"pair {first} names row {array[first, column]} of {side}, which has {limit:,} rows")
+    _, first_seen = np.unique(array, axis=0, return_index=True)
+    return array[np.sort(first_seen)].astype(np.int64)

@@ -1,0 +1,55 @@
+"""Orthogonal Procrustes, the baseline of the field."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fipp.aligners._base import BaseAligner
+from fipp.linalg import rotation, weighted_cross
+from fipp.linalg._gram import Progress
+
+
+class Procrustes(BaseAligner):
+    r"""The rotation that brings known pairs closest together.
+
+    .. math:: Ω^* = \arg\min_{Ω} \|X_s Ω - X_t\|_F, \quad Ω Ω^\top = I \ (d_1 ≤ d_2)
+
+    which is UVᵀ for the SVD X_sᵀX_t = UΣVᵀ. With d1 > d2 there is no closed form for the residual; the same UVᵀ,
+    with ΩᵀΩ = I, maximises the inner products of the pairs instead.
+
+    Parameters
+    ----------
+    preprocess : str, transformer or None, default="unit"
+        What is done to both sides first; see `fipp.preprocess`.
+
+    Attributes
+    ----------
+    map_ : ndarray of shape (d1, d2)
+        Ω*.
+    pairs_ : ndarray of shape (c, 2)
+        The pairs it was fitted on.
+    source_preprocess_, target_preprocess_ : transformers
+        Fitted preprocessing of either side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fipp import Procrustes
+    >>> rng = np.random.default_rng(0)
+    >>> Y = rng.standard_normal((100, 5))
+    >>> turn = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    >>> aligner = Procrustes().fit(Y @ turn.T, Y)
+    >>> bool(np.allclose(aligner.map_, turn, atol=1e-5))
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"preprocess": "no_validation"}
+
+    def __init__(self, preprocess: Any = "unit") -> None:
+        self.preprocess = preprocess
+
+    def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
+        self.map_ = rotation(weighted_cross(X_s, X_t)).astype(np.float32)

@@ -1,0 +1,93 @@
+"""Writing a file beside its place and moving it there when whole."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from fipp.exceptions import FippError
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; move it there when the block ends well, remove it otherwise.
+
+    Whoever looks at ``path`` meanwhile, or after a crash, sees the old file or the new one, never half of one.
+    A symbolic link stays one: the file it points to is replaced. An existing file's permissions are kept.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where the file shall be in the end. Its folder has to exist.
+
+    Yields
+    ------
+    pathlib.Path
+        An empty file in the same folder, to be written by the caller.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with atomic_path(folder / "greeting.txt") as temporary:
+    ...     _ = temporary.write_text("hello")
+    >>> (folder / "greeting.txt").read_text(), len(list(folder.iterdir()))
+    ('hello', 1)
+    """
+    target = _resolve_target(path)
+    temporary = _create_beside(target)
+    try:
+        yield temporary
+        if target.exists():
+            shutil.copymode(target, temporary)
+        flush_to_disk(temporary)
+        os.replace(temporary, target)
+    except BaseException:  # an interrupt must not leave litter either
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    _flush_folder(target.parent)
+
+
+def flush_to_disk(path: Path) -> None:
+    """Return when the contents of ``path`` would survive a power cut."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _resolve_target(path: str | os.PathLike[str]) -> Path:
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FippError(f"cannot write {path}: the folder {target.parent} does not exist")
+    # Moving a file over /dev/null or a pipe would replace the device itself.
+    if target.exists() and not target.is_file():
+        raise FippError(f"cannot write {path}: it exists and is not a regular file")
+    return target
+
+
+def _create_beside(target: Path) -> Path:
+    # Not tempfile.mkstemp: it makes files that only their owner may read, and the target would inherit that.
+    temporary = target.with_name(f".{target.name[:60]}.{secrets.token_hex(6)}.part")
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except OSError as error:
+        raise FippError(f"cannot write in the folder {target.parent}: {error.strerror}") from error
+    return temporary
+
+
+def _flush_folder(folder: Path) -> None:
+    # The move itself lives in the folder's own data. Windows cannot open a folder, and needs no such step.
+    if hasattr(os, "O_DIRECTORY"):
+        with suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)

@@ -1,0 +1,140 @@
+"""Which pairs of a lexicon two vocabularies have, and in which rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fipp.exceptions import FippError
+from fipp.io._report import quoted
+from fipp.io._vectors import Vectors
+
+_EXAMPLES = 5
+_LOW_COVERAGE = 0.1  # below this, the lexicon may be the wrong way round
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """The rows of the pairs that were found on both sides, and an account of those that were not.
+
+    Attributes
+    ----------
+    rows : ndarray of int64 of shape (c, 2)
+        Source row and target row of each pair found, no two pairs alike.
+    pairs_found : ndarray of int64 of shape (c,)
+        The place in the lexicon of the pair in each row of ``rows``.
+    total, found : int
+        Pairs in the lexicon; pairs with both words found. ``found`` is ``c + duplicates``.
+    duplicates : int
+        Pairs found that lead to the same two rows as an earlier one.
+    missing_source, missing_target : int
+        Pairs whose source word, whose target word is not in the vocabulary.
+    missing_source_examples, missing_target_examples : tuple of str
+        A few of those words.
+    reversed_coverage : float or None
+        The coverage of the reversed lexicon, if this one's is poor and the other clearly better.
+
+    Examples
+    --------
+    >>> from fipp.io import Lexicon
+    >>> english = Vectors(["cat", "dog"], [[1.0], [2.0]])
+    >>> croatian = Vectors(["pas", "mačka"], [[1.0], [2.0]])
+    >>> lookup = Lexicon([("Dog", "pas"), ("cow", "krava")]).lookup(english, croatian)
+    >>> lookup.rows, lookup.coverage, lookup.missing_target_examples
+    (array([[1, 0]]), 0.5, ('krava',))
+    """
+
+    rows: npt.NDArray[np.int64]
+    pairs_found: npt.NDArray[np.int64]
+    total: int
+    found: int
+    duplicates: int
+    missing_source: int
+    missing_target: int
+    missing_source_examples: tuple[str, ...]
+    missing_target_examples: tuple[str, ...]
+    reversed_coverage: float | None = None
+
+    @property
+    def coverage(self) -> float:
+        """The share of the lexicon's pairs that were found on both sides."""
+        return self.found / self.total if self.total else 0.0
+
+    def hint(self) -> str | None:
+        """Say what may be wrong when nearly nothing was found; None when no cause is in sight."""
+        if self.reversed_coverage is None:
+            return None
+        return (
+            f"only {_percent(self.coverage)} of the pairs were found; the other way round it would be "
+            f"{_percent(self.reversed_coverage)}: is the dictionary target-source? "
+            "Lexicon.reverse() or --reverse-dict turns it"
+        )
+
+    def require(self) -> Lookup:
+        """Give this lookup back if it found a pair, raise a FippError that says why if it did not.
+
+        Examples
+        --------
+        >>> from fipp.io import Lexicon
+        >>> vectors = Vectors(["cat"], [[1.0]])
+        >>> Lexicon([("dog", "pas")]).lookup(vectors, vectors).require()
+        Traceback (most recent call last):
+        fipp.exceptions.FippError: none of the 1 pairs of the dictionary was found in both vocabularies; not in the
+        source: 'dog'; not in the target: 'pas'
+        """
+        if self.found:
+            return self
+        message = f"none of the {self.total:,} pairs of the dictionary was found in both vocabularies"
+        for side, examples in [("source", self.missing_source_examples), ("target", self.missing_target_examples)]:
+            if examples:
+                message += f"; not in the {side}: {', '.join(map(quoted, examples))}"
+        hint = self.hint()
+        raise FippError(f"{message}. Hint: {hint}" if hint else message)
+
+
+def look_up(pairs: Sequence[tuple[str, str]], source: Vectors, target: Vectors) -> Lookup:
+    """Find the rows of pairs of words; the work of `Lexicon.lookup`."""
+    source_words = [pair[0] for pair in pairs]
+    target_words = [pair[1] for pair in pairs]
+    rows = np.stack([source.find(source_words), target.find(target_words)], axis=1)
+    places = np.flatnonzero((rows >= 0).all(axis=1))
+    found = len(places)
+    # The first of equal row pairs stays, and the lexicon's order with it.
+    _, first = np.unique(rows[places], axis=0, return_index=True)
+    places = places[np.sort(first)]
+    missing_source, missing_target = rows[:, 0] < 0, rows[:, 1] < 0
+    return Lookup(
+        rows=rows[places],
+        pairs_found=places.astype(np.int64),
+        total=len(pairs),
+        found=found,
+        duplicates=found - len(places),
+        missing_source=int(missing_source.sum()),
+        missing_target=int(missing_target.sum()),
+        missing_source_examples=_examples(source_words, missing_source),
+        missing_target_examples=_examples(target_words, missing_target),
+        reversed_coverage=_better_reversed(source_words, target_words, source, target, found),
+    )
+
+
+def _better_reversed(
+    source_words: list[str], target_words: list[str], source: Vectors, target: Vectors, found: int
+) -> float | None:
+    total = len(source_words)
+    if found >= _LOW_COVERAGE * total:
+        return None
+    other = int(((source.find(target_words) >= 0) & (target.find(source_words) >= 0)).sum())
+    return other / total if other >= max(1, 3 * found) else None
+
+
+def _examples(words: list[str], missing: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    distinct = dict.fromkeys(words[place] for place in np.flatnonzero(missing).tolist())
+    return tuple(distinct)[:_EXAMPLES]
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    return f"{percent:.0f} %" if percent >= 1 or percent == 0 else f"{percent:.1g} %"

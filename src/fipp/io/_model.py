@@ -1,0 +1,125 @@
+"""Model files: named arrays and a JSON header in one safetensors file. Nothing is ever pickled."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from fipp.exceptions import FippError
+from fipp.io._atomic import atomic_path
+from fipp.io._stream import check_readable
+
+FORMAT = 1
+"""The number of the header's format; raised when an older fipp could not read a file rightly."""
+
+_KEY = "fipp"
+
+Array = npt.NDArray[Any]
+
+
+def write_model(path: str | os.PathLike[str], tensors: Mapping[str, npt.ArrayLike], header: Mapping[str, Any]) -> None:
+    """Write arrays and a header to a safetensors file, atomically; equal input gives equal bytes.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    tensors : mapping of str to array
+        Finite real numbers, or booleans.
+    header : mapping
+        Anything that JSON can hold. The key ``format`` is added and must not be used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "model.safetensors")
+    >>> write_model(path, {"map": np.eye(2)}, {"method": "fipp"})
+    >>> tensors, header = read_model(path)
+    >>> tensors["map"].shape, header
+    ((2, 2), {'method': 'fipp'})
+    """
+    arrays = {name: _checked(name, np.asarray(array), path) for name, array in tensors.items()}
+    # One metadata key only: safetensors does not promise an order for several.
+    contents = save(arrays, metadata={_KEY: _encode_header(header, path)})
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(contents)
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Read the arrays and the header that `write_model` wrote.
+
+    Raises
+    ------
+    FippError
+        If the file is missing, damaged, not written by fipp, or by a newer one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "model.safetensors")
+    >>> _ = path.write_bytes(b"hello")
+    >>> read_model(path)
+    Traceback (most recent call last):
+    fipp.exceptions.FippError: ...model.safetensors is not a whole safetensors file: ...
+    """
+    path = Path(path)
+    check_readable(path)
+    try:
+        # Sizes are checked against the file when it is opened, before any array is made.
+        with safe_open(path, framework="numpy") as file:
+            header = _decode_header((file.metadata() or {}).get(_KEY), path)
+            tensors = {name: _checked(name, file.get_tensor(name), path) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, TypeError, AttributeError) as error:
+        raise FippError(f"{path} is not a whole safetensors file: {error}") from error
+    return tensors, header
+
+
+def _checked(name: str, array: Array, path: str | os.PathLike[str]) -> Array:
+    if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
+        raise FippError(f"the array {name!r} of the model {path} must be real numbers, not {array.dtype}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise FippError(f"the array {name!r} of the model {path} has a NaN or an infinity")
+    # asarray, unlike ascontiguousarray, leaves a single number without an axis.
+    return np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
+
+
+def _encode_header(header: Mapping[str, Any], path: str | os.PathLike[str]) -> str:
+    if "format" in header:
+        raise FippError("the header of a model must not have the key 'format': it is the file's own")
+    try:
+        return json.dumps(
+            {"format": FORMAT, **header}, sort_keys=True, allow_nan=False, ensure_ascii=False, default=_plain
+        )
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FippError(f"the header of the model {path} cannot be written as JSON: {error}") from error
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} is none of its types")
+
+
+def _decode_header(text: str | None, path: Path) -> dict[str, Any]:
+    if text is None:
+        raise FippError(f"{path} is no model: this safetensors file was not written by fipp")
+    try:
+        header = json.loads(text)
+        version = header.pop("format")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise FippError(f"{path} is damaged: its header cannot be read") from error
+    if not isinstance(version, int) or version < 1:
+        raise FippError(f"{path} is damaged: its header has the format number {version!r}")
+    if version > FORMAT:
+        raise FippError(
+            f"{path} was written by a newer fipp (format {version}, this one reads {FORMAT}): pip install -U fipp"
+        )
+    return dict(header)

@@ -1,0 +1,108 @@
+"""Rows of float32: converting, checking and collecting them without large temporaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fipp.exceptions import FippError
+
+FloatMatrix = npt.NDArray[np.float32]
+
+_CHUNK_BYTES = 64 << 20  # above every threshold of malloc: a chunk that is freed goes back to the system
+_BLOCK_NUMBERS = 1 << 20
+
+
+def as_float32(matrix: npt.ArrayLike) -> FloatMatrix:
+    """Give ``matrix`` as 2-D float32 in the machine's byte order: itself if it is that already.
+
+    Examples
+    --------
+    >>> as_float32([[1, 2], [3, 4]]).dtype
+    dtype('float32')
+    """
+    array: npt.NDArray[Any] = np.asarray(matrix)
+    if array.ndim != 2:
+        raise FippError(f"vectors must be a 2-D matrix with a row for each word, not {array.ndim}-D")
+    if array.dtype.kind not in "fiu":
+        raise FippError(f"vectors must be real numbers, not {array.dtype}")
+    if array.shape[1] == 0:
+        raise FippError("vectors must have at least one dimension")
+    with np.errstate(over="ignore"):  # what is too large becomes an infinity, which the check for it names
+        return array.astype(np.float32, copy=False)
+
+
+def blocks(count: int, dimensions: int) -> Iterator[slice]:
+    """Cut ``count`` rows into slices of about a million numbers.
+
+    Examples
+    --------
+    >>> list(blocks(5, 500_000))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, _BLOCK_NUMBERS // dimensions)
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def rows_not_finite(matrix: FloatMatrix) -> Iterator[int]:
+    """Yield the numbers of the rows that hold a NaN or an infinity.
+
+    Examples
+    --------
+    >>> list(rows_not_finite(np.array([[0, 1], [np.nan, 0], [0, np.inf]], dtype=np.float32)))
+    [1, 2]
+    """
+    for block in blocks(*matrix.shape):
+        good = np.isfinite(matrix[block]).all(axis=1)
+        if not good.all():
+            yield from (block.start + np.flatnonzero(~good)).tolist()
+
+
+class RowCollector:
+    """Gathers blocks of rows whose number is not known beforehand into one matrix.
+
+    Rows are kept in chunks and each chunk is freed as soon as it has been copied, so that the memory needed at the
+    end is that of the matrix and one chunk, not twice the matrix.
+
+    Examples
+    --------
+    >>> rows = RowCollector(dimensions=2)
+    >>> rows.append(np.ones((3, 2), dtype=np.float32))
+    >>> len(rows), rows.finish().shape
+    (3, (3, 2))
+    """
+
+    def __init__(self, dimensions: int, chunk_bytes: int = _CHUNK_BYTES) -> None:
+        self.dimensions = dimensions
+        self._rows_per_chunk = max(1, chunk_bytes // (4 * dimensions))
+        self._chunks: list[FloatMatrix] = []
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, block: FloatMatrix) -> None:
+        """Add the rows of ``block``, which are copied."""
+        done = 0
+        while done < len(block):
+            used = self._length % self._rows_per_chunk
+            if used == 0:
+                self._chunks.append(np.empty((self._rows_per_chunk, self.dimensions), dtype=np.float32))
+            step = min(len(block) - done, self._rows_per_chunk - used)
+            self._chunks[-1][used : used + step] = block[done : done + step]
+            done += step
+            self._length += step
+
+    def finish(self) -> FloatMatrix:
+        """Give the matrix of all rows; the collector is empty afterwards."""
+        matrix = np.empty((self._length, self.dimensions), dtype=np.float32)
+        while self._chunks:
+            chunk = self._chunks.pop()
+            start, stop = len(self._chunks) * self._rows_per_chunk, self._length
+            matrix[start:stop] = chunk[: stop - start]
+            self._length = start
+        return matrix

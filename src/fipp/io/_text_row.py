@@ -1,0 +1,162 @@
+"""One line of a text file of vectors: what is its word, what are its numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import takewhile
+from typing import NamedTuple
+
+import numpy as np
+
+from fipp.io._report import counted
+from fipp.io._rows import FloatMatrix
+
+SAMPLE_ROWS = 100
+"""How many rows are asked for the number of dimensions."""
+
+
+class Header(NamedTuple):
+    """What the first line of a word2vec file claims."""
+
+    rows: int
+    dimension: int
+
+
+class Row(NamedTuple):
+    """A line that can be used."""
+
+    word: bytes
+    values: FloatMatrix
+
+
+class Defect(NamedTuple):
+    """A line that cannot: its numbers are too few, or one of them is none."""
+
+    word: bytes
+    detail: str
+    unreadable: bool
+
+
+def parse_header(line: bytes) -> Header | None:
+    """Give the header if a line is two whole numbers and nothing else.
+
+    Examples
+    --------
+    >>> parse_header(b"50000 300")
+    Header(rows=50000, dimension=300)
+    >>> parse_header(b"the 0.1 0.2")
+    """
+    fields = line.split()
+    # A number of more digits than these is no count, and turning it into an int could take very long.
+    if len(fields) == 2 and all(field.isdigit() and len(field) < 20 for field in fields):
+        return Header(int(fields[0]), int(fields[1]))
+    return None
+
+
+def dimension_of(lines: list[bytes], header: Header | None) -> int | None:
+    """Tell from the first rows how many dimensions the vectors have; None if no row has a number.
+
+    The header is believed when half of the rows agree with it. A row agrees, too, if its word seems to end in whole
+    numbers (``channel 4 0.1 0.2``). Otherwise the number that most rows have decides.
+
+    Examples
+    --------
+    >>> dimension_of([b"cat 0.1 0.2", b"New York 0.3 0.4"], header=None)
+    2
+    >>> dimension_of([b"cat 0.1 0.2", b"dog 0.3 0.4"], Header(2, 300))
+    2
+    >>> dimension_of([b"channel 4 0.1 0.2"], Header(1, 2))
+    2
+    """
+    endings = [_numbers_at_end(line.split()) for line in lines]
+    if header is not None and header.dimension > 0:
+        agreeing = sum(
+            len(numbers) >= header.dimension
+            and all(number.isdigit() for number in numbers[: len(numbers) - header.dimension])
+            for numbers in endings
+        )
+        if 2 * agreeing >= len(lines):
+            return header.dimension
+    counts = Counter(len(numbers) for numbers in endings if numbers)
+    return counts.most_common(1)[0][0] if counts else None
+
+
+def parse_together(lines: list[bytes], dimension: int) -> tuple[list[bytes], FloatMatrix] | None:
+    """Parse many lines in one call, if each is a word without spaces and ``dimension`` numbers; None otherwise.
+
+    `numpy.loadtxt` is the fastest of the parsers that numpy has: 1.2 s for 20,000 rows of 300, where an array made of
+    each line's fields took 1.5 s, `numpy.fromstring` 1.5 s and Python's float 1.6 s on the same machine.
+
+    Examples
+    --------
+    >>> parse_together([b"cat 0.5 2", b"dog 1 -1"], 2)
+    ([b'cat', b'dog'], array([[ 0.5,  2. ], [ 1. , -1. ]], dtype=float32))
+    >>> parse_together([b"New York 0.5 2"], 2)
+    """
+    split = [line.split(None, 1) for line in lines]
+    if not split or min(map(len, split)) < 2:
+        return None
+    numbers = [fields[1].replace(b"\t", b" ") for fields in split]
+    try:
+        with np.errstate(over="ignore"):
+            matrix = np.loadtxt(numbers, dtype=np.float32, delimiter=" ", comments=None, ndmin=2, encoding="ascii")
+    except ValueError:
+        return None
+    if matrix.shape != (len(lines), dimension):
+        return None
+    return [fields[0] for fields in split], matrix
+
+
+def parse_row(line: bytes, dimension: int) -> Row | Defect:
+    """Parse a line whose last ``dimension`` fields are numbers and whose word is all before them.
+
+    Examples
+    --------
+    >>> parse_row(b"New York 0.5 2", 2)
+    Row(word=b'New York', values=array([0.5, 2. ], dtype=float32))
+    >>> parse_row(b"New York 0.5", 2)
+    Defect(word=b'New York', detail='1 number', unreadable=False)
+    """
+    fields = line.rsplit(None, dimension)
+    if len(fields) == dimension + 1:
+        try:
+            with np.errstate(over="ignore"):
+                return Row(fields[0], np.array(fields[1:], dtype=np.float32))
+        except ValueError:
+            pass
+    return _explain(line.split())
+
+
+def ends_in_number(word: bytes) -> bool:
+    """Tell whether a word has spaces and ends in a number: it may be a row with too many numbers.
+
+    Examples
+    --------
+    >>> ends_in_number(b"Windows 3.1"), ends_in_number(b"New York"), ends_in_number(b"2016")
+    (True, False, False)
+    """
+    fields = word.split()
+    return len(fields) > 1 and _is_number(fields[-1]) and any(byte in b"0123456789" for byte in fields[-1])
+
+
+def _explain(fields: list[bytes]) -> Defect:
+    """Say what is wrong: the numbers begin with the first field after the word that is one."""
+    start = next((i for i, field in enumerate(fields[1:], 1) if _is_number(field)), len(fields))
+    word, numbers = b" ".join(fields[:start]), fields[start:]
+    bad = next((field for field in numbers if not _is_number(field)), None)
+    if bad is not None:
+        return Defect(word, f"{bad[:40].decode('utf-8', 'replace')!r} is not a number", unreadable=True)
+    return Defect(word, counted(len(numbers), "number"), unreadable=False)
+
+
+def _numbers_at_end(fields: list[bytes]) -> list[bytes]:
+    """Give the numbers at the end of a row, in order; its first field is a word even if it looks like a number."""
+    return list(takewhile(_is_number, reversed(fields[1:])))[::-1]
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,181 @@
+"""Factorisations: a thin basis, the positive part of a symmetric matrix, low-rank approximation of G*."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from fipp.exceptions import FippError
+from fipp.linalg._gram import FloatArray, GramTiles, Progress, symmetric_product
+from fipp.linalg._memory import parse_memory
+
+# Directions whose singular value is below this fraction of the largest are float32 noise, not data.
+_NOISE = 1e-5
+
+
+_DENSE_UP_TO = 2000
+_SUBSPACE_TOLERANCE = 1e-4
+_SUBSPACE_PRODUCTS = 20
+
+
+class ThinFactors(NamedTuple):
+    """X = Q diag(σ) Vᵀ without the directions in which X has nothing."""
+
+    Q: NDArray[np.float32]
+    sigma: NDArray[np.float64]
+    V: NDArray[np.float64]
+
+
+def thin_svd(X: FloatArray) -> ThinFactors:
+    """Factor a tall matrix as X = Q diag(σ) Vᵀ, Q orthonormal, σ > 0 falling.
+
+    By way of XᵀX in float64, which is small: for tall matrices many times as fast as an SVD of X itself, and exact
+    enough because directions below 1e-5 of the largest are dropped.
+
+    Examples
+    --------
+    >>> Q, sigma, V = thin_svd(np.array([[3.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))
+    >>> sigma
+    array([3., 2.])
+    """
+    wide = X.astype(np.float64)
+    squared, V = np.linalg.eigh(wide.T @ wide)
+    squared, V = squared[::-1], V[:, ::-1]
+    keep = squared > _NOISE**2 * max(squared[0], np.finfo(np.float64).tiny)
+    sigma, V = np.sqrt(squared[keep]), np.ascontiguousarray(V[:, keep])
+    return ThinFactors((wide @ (V / sigma)).astype(np.float32), sigma, V)
+
+
+def positive_part(M: NDArray[np.float64], rank: int | None = None) -> tuple[NDArray, NDArray]:
+    """Give the eigenvalues above zero (at most ``rank``, largest first) and their eigenvectors.
+
+    Examples
+    --------
+    >>> values, vectors = positive_part(np.diag([1.0, -2.0, 3.0]))
+    >>> values
+    array([3., 1.])
+    """
+    values, vectors = np.linalg.eigh((M + M.T) / 2)
+    order = np.argsort(values)[::-1][:rank]
+    values, vectors = values[order], vectors[:, order]
+    # Eigenvalues at or below zero are dropped, never clipped: they would be divided by.
+    keep = values > _NOISE**2 * np.abs(values).max(initial=0)
+    return values[keep], vectors[:, keep]
+
+
+def target_gram_eigen(
+    tiles: GramTiles,
+    epsilon: float,
+    a: float,
+    rank: int,
+    *,
+    method: str = "auto",
+    max_memory: int | str | None = None,
+    progress: Progress | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    """Give the leading positive eigenvalues and eigenvectors of G* = G_s + a Δ^ε∘(G_t − G_s).
+
+    Parameters
+    ----------
+    tiles : GramTiles
+        Of the seed pairs.
+    epsilon : float
+        ε of the filter.
+    a : float
+        How far kept entries move towards G_t; see `pull`.
+    rank : int
+        At most so many.
+    method : {"dense", "subspace", "auto"}
+        A dense eigendecomposition of the c×c matrix (the oracle), or block subspace iteration that starts at
+        span[X_s, X_t], close to which G* has its dominant directions: a few products are enough and no c×c matrix
+        exists. ``"auto"`` is dense up to 2,000 pairs.
+    max_memory : int or str, optional
+        The dense method refuses to start when it will not fit.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    values : ndarray of shape (k,), k ≤ rank
+    vectors : ndarray of shape (c, k)
+
+    Examples
+    --------
+    >>> X = np.eye(3, dtype=np.float32)
+    >>> values, vectors = target_gram_eigen(GramTiles(X, X), 0.1, 0.5, 2)
+    >>> values
+    array([1., 1.])
+    """
+    if method == "auto":
+        method = "dense" if tiles.n_pairs <= _DENSE_UP_TO else "subspace"
+    if method == "dense":
+        values, vectors = _dense(tiles, epsilon, a, rank, max_memory)
+    else:
+        values, vectors = _subspace(tiles, epsilon, a, rank, progress)
+    order = np.argsort(values)[::-1][:rank]
+    order = order[values[order] > _NOISE**2 * np.abs(values).max(initial=0)]
+    return values[order], np.ascontiguousarray(vectors[:, order])
+
+
+def _dense(
+    tiles: GramTiles, epsilon: float, a: float, rank: int, max_memory: int | str | None
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    c = tiles.n_pairs
+    needed = 4 * 4 * c * c
+    if max_memory is not None and needed > parse_memory(max_memory):
+        raise FippError(
+            f"a dense eigendecomposition for {c:,} pairs needs about {needed / 1e9:.1f} GB, more than max_memory; "
+            "take solver='linear', or eigen_method='subspace'"
+        )
+    X_s, X_t = tiles.stacked[:, : tiles.n_source], tiles.stacked[:, tiles.n_source :]
+    G_star = X_s @ X_s.T
+    difference = X_t @ X_t.T - G_star
+    difference *= np.abs(difference) < np.float32(epsilon)
+    G_star += np.float32(a) * difference
+    del difference
+    leading = [c - min(rank, c), c - 1]
+    values, vectors = scipy.linalg.eigh(G_star, subset_by_index=leading, overwrite_a=True, check_finite=False)
+    return values.astype(np.float64), vectors
+
+
+def _subspace(
+    tiles: GramTiles, epsilon: float, a: float, rank: int, progress: Progress | None
+) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+    X_s = tiles.stacked[:, : tiles.n_source]
+    Z, known = thin_svd(tiles.stacked).Q, np.zeros(0)
+    for _ in range(_SUBSPACE_PRODUCTS):
+        G_Z = X_s @ (X_s.T @ Z) + np.float32(a) * filtered_product(tiles, Z, epsilon, progress)
+        # Rayleigh-Ritz: the best approximation to eigenpairs within span(Z).
+        values, P = np.linalg.eigh((Z.T @ G_Z).astype(np.float64))
+        leading = values[::-1][:rank]
+        if len(known) and np.abs(leading - known).max() < _SUBSPACE_TOLERANCE * np.abs(leading).max():
+            break
+        known = leading
+        previous, Z = Z, thin_svd(G_Z).Q
+        if Z.shape != previous.shape:
+            known = np.zeros(0)
+    return values, Z @ P.astype(np.float32)
+
+
+def filtered_product(
+    tiles: GramTiles, Z: NDArray[np.float32], epsilon: float, progress: Progress | None = None
+) -> NDArray[np.float32]:
+    """Give (Δ∘(G_t − G_s)) Z in one pass over the tiles.
+
+    Examples
+    --------
+    >>> X = np.eye(2, dtype=np.float32)
+    >>> filtered_product(GramTiles(X, 2 * X), X, 3.5)
+    array([[3., 0.],
+           [0., 3.]], dtype=float32)
+    """
+
+    def filtered(i: int, j: int, left: NDArray[np.float32]) -> NDArray[np.float32]:
+        tile = tiles.difference(i, j, left)
+        tile *= np.abs(tile) < np.float32(epsilon)
+        return tile
+
+    return symmetric_product(tiles, filtered, Z, progress)

@@ -1,0 +1,279 @@
+r"""The filtered difference of two Gram matrices, tile by tile.
+
+With X_s (c, d1) and X_t (c, d2) the seed pairs, D = G_t − G_s = X_t X_tᵀ − X_s X_sᵀ and Δ^ε the entries on which
+\|D\| < ε. Nothing of size c×c ever exists: a tile of D is one product of depth d1 + d2, because
+D = [X_t X_s] [X_t −X_s]ᵀ; it is filtered, multiplied and summed while it is in the cache. D is symmetric, so only
+tiles on and above the diagonal are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fipp.linalg._memory import rows_per_block
+from fipp.linalg._parallel import Result, n_threads, ordered_map
+
+FloatArray = NDArray[np.floating]
+Progress = Callable[[int, int], None]
+
+_RowSums = tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+# A tile of 512 × 512 float32 and its square stay in the second-level cache; smaller ones slow the products down.
+_TILE = 512
+
+
+def pull(kept_fraction: float, lam: float) -> float:
+    """Give a = γλ / (1 + γλ), γ = c² / NNZ(Δ): how far kept entries of G* move from G_s towards G_t.
+
+    Examples
+    --------
+    >>> pull(1.0, 1.0), pull(0.25, 1.0), pull(0.0, 1.0)
+    (0.5, 0.8, 0.0)
+    """
+    return float(lam / (kept_fraction + lam)) if kept_fraction > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class FilteredGram:
+    """What one pass over the Gram tiles leaves behind for one ε: enough for every λ.
+
+    Attributes
+    ----------
+    epsilon : float
+        The filter's threshold.
+    transfer : ndarray of shape (r, r)
+        Qᵀ(Δ∘(G_t − G_s))Q.
+    kept : ndarray of shape (c,)
+        Number of entries that the filter keeps in each row of Δ.
+    difference : ndarray of shape (c,)
+        Row sums of (G_t − G_s)².
+    kept_difference : ndarray of shape (c,)
+        The same sums over kept entries only.
+    """
+
+    epsilon: float
+    transfer: NDArray[np.float64]
+    kept: NDArray[np.float64]
+    difference: NDArray[np.float64]
+    kept_difference: NDArray[np.float64]
+
+    @property
+    def kept_fraction(self) -> float:
+        """NNZ(Δ) / c²."""
+        return float(self.kept.sum() / len(self.kept) ** 2)
+
+    def residual_norms(self, lam: float) -> NDArray[np.float64]:
+        """Give the norm of each row of G* − G_t, from which the Procrustes weights are made."""
+        a = pull(self.kept_fraction, lam)
+        # On kept entries G* − G_t = (1 − a)(G_s − G_t), elsewhere G_s − G_t.
+        squared = self.difference - (1 - (1 - a) ** 2) * self.kept_difference
+        norms: NDArray[np.float64] = np.sqrt(np.maximum(squared, 0))
+        return norms
+
+
+class GramTiles:
+    """Tiles of G_t − G_s on and above the diagonal.
+
+    Parameters
+    ----------
+    X_s, X_t : ndarray of shape (c, d1), (c, d2)
+    max_memory : int or str, optional
+        Working memory that may be used; it can only make the tiles smaller.
+
+    Examples
+    --------
+    >>> X_s, X_t = np.eye(3, dtype=np.float32), np.ones((3, 2), dtype=np.float32)
+    >>> tiles = GramTiles(X_s, X_t)
+    >>> tiles.difference(0, 0)
+    array([[1., 2., 2.],
+           [2., 1., 2.],
+           [2., 2., 1.]], dtype=float32)
+    """
+
+    def __init__(self, X_s: FloatArray, X_t: FloatArray, max_memory: int | str | None = None) -> None:
+        self.n_pairs, self.n_source = X_s.shape
+        self.stacked = np.concatenate([X_s, X_t], axis=1, dtype=np.float32)
+        # Each thread holds a handful of tiles and a strip of the stacked vectors with the sign turned.
+        per_row = 4 * (4 * _TILE + 2 * self.stacked.shape[1]) * n_threads()
+        self.size = rows_per_block(per_row, max_memory, at_most=_TILE)
+        self.n_blocks = -(-self.n_pairs // self.size)
+
+    def rows(self, block: int) -> slice:
+        """Give the rows of a block."""
+        return slice(block * self.size, min((block + 1) * self.size, self.n_pairs))
+
+    def negated(self, block: int) -> NDArray[np.float32]:
+        """Give [−X_s X_t] of a block, the left factor of its row of tiles."""
+        left = self.stacked[self.rows(block)].copy()
+        np.negative(left[:, : self.n_source], out=left[:, : self.n_source])
+        return left
+
+    def difference(self, i: int, j: int, left: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """Give tile (i, j) of G_t − G_s."""
+        left = self.negated(i) if left is None else left
+        tile: NDArray[np.float32] = left @ self.stacked[self.rows(j)].T
+        return tile
+
+    def by_row(self, work: Callable[[int], Result], progress: Progress | None = None) -> Iterator[Result]:
+        """Yield ``work(i)`` for every row of tiles, in order, on all threads; ``progress`` counts tiles."""
+        total, done = self.n_blocks * (self.n_blocks + 1) // 2, 0
+        for i, result in enumerate(ordered_map(work, range(self.n_blocks))):
+            done += self.n_blocks - i
+            if progress is not None:
+                progress(done, total)
+            yield result
+
+
+def symmetric_product(
+    tiles: GramTiles,
+    make_tile: Callable[[int, int, NDArray[np.float32]], NDArray[np.float32]],
+    Z: NDArray[np.float32],
+    progress: Progress | None = None,
+) -> NDArray[np.float32]:
+    """Multiply a symmetric c×c matrix that exists only as tiles on and above the diagonal with ``Z`` (c, k).
+
+    Parameters
+    ----------
+    tiles : GramTiles
+    make_tile : callable
+        ``make_tile(i, j, tiles.negated(i))`` gives tile (i, j).
+    Z : ndarray of shape (c, k)
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    ndarray of shape (c, k)
+
+    Examples
+    --------
+    >>> X = np.eye(2, dtype=np.float32)
+    >>> tiles = GramTiles(X, 2 * X)
+    >>> symmetric_product(tiles, tiles.difference, X)
+    array([[3., 0.],
+           [0., 3.]], dtype=float32)
+    """
+
+    def work(i: int) -> NDArray[np.float32]:
+        left, first = tiles.negated(i), i * tiles.size
+        product = np.zeros((tiles.n_pairs - first, Z.shape[1]), dtype=np.float32)
+        for j in range(i, tiles.n_blocks):
+            tile, rows = make_tile(i, j, left), tiles.rows(j)
+            product[: len(left)] += tile @ Z[rows]
+            if i != j:
+                product[rows.start - first : rows.stop - first] += tile.T @ Z[tiles.rows(i)]
+        return product
+
+    total = np.zeros_like(Z)
+    for i, product in enumerate(tiles.by_row(work, progress)):
+        total[i * tiles.size :] += product
+    return total
+
+
+def filtered_gram(
+    X_s: FloatArray,
+    X_t: FloatArray,
+    Q: FloatArray | None,
+    epsilons: Sequence[float],
+    *,
+    max_memory: int | str | None = None,
+    progress: Progress | None = None,
+) -> list[FilteredGram]:
+    """Sum Qᵀ(Δ^ε∘(G_t − G_s))Q and the row sums for the weights in one pass over Gram tiles, for several ε.
+
+    Parameters
+    ----------
+    X_s, X_t : ndarray of shape (c, d1), (c, d2)
+        Source and target vectors of the seed pairs.
+    Q : ndarray of shape (c, r) or None
+        An orthonormal basis of the columns of X_s; None if only the row sums are wanted.
+    epsilons : sequence of float
+        Thresholds; infinity keeps everything.
+    max_memory : int or str, optional
+        Working memory, such as ``"2GB"``.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    list of FilteredGram
+        One for each ε, in the order given.
+
+    Examples
+    --------
+    >>> X = np.eye(2, dtype=np.float32)
+    >>> (gram,) = filtered_gram(X, X[::-1] * 2, X, [0.5])
+    >>> gram.kept_fraction, gram.difference.tolist()
+    (0.5, [9.0, 9.0])
+    """
+    tiles = GramTiles(X_s, X_t, max_memory)
+    Q = np.empty((len(X_s), 0), np.float32) if Q is None else np.ascontiguousarray(Q, dtype=np.float32)
+    # Filters are nested: going down from the widest, each one only sets more entries of the tile to zero.
+    descending = np.argsort(epsilons)[::-1]
+    # float32 squares of ε below about 1e-19 vanish, and with them the strict "<": so does the filter.
+    squared_thresholds = [np.float32(epsilons[e]) ** 2 for e in descending]
+
+    c, r, n = tiles.n_pairs, Q.shape[1], len(epsilons)
+    transfer = np.zeros((n, r, r))
+    difference, kept, kept_difference = np.zeros(c), np.zeros((n, c)), np.zeros((n, c))
+
+    def work(i: int) -> _RowSums:
+        return _row_of_tiles(tiles, i, Q, squared_thresholds)
+
+    for i, (product, total, count, kept_total) in enumerate(tiles.by_row(work, progress)):
+        rows, rest = tiles.rows(i), slice(i * tiles.size, c)
+        transfer += Q[rows].T @ product
+        difference[rest] += total
+        kept[:, rest] += count
+        kept_difference[:, rest] += kept_total
+
+    transfer += np.swapaxes(transfer, 1, 2).copy()  # the halves below the diagonal
+    order = np.argsort(descending)
+    return [
+        FilteredGram(float(epsilon), transfer[e], kept[e], difference, kept_difference[e])
+        for epsilon, e in zip(epsilons, order, strict=True)
+    ]
+
+
+def _row_of_tiles(
+    tiles: GramTiles, i: int, Q: NDArray[np.float32], squared_thresholds: Sequence[np.float32]
+) -> _RowSums:
+    """Give, for tiles (i, i), (i, i+1), …: products with Q, and row sums over rows from block i on."""
+    n, first, left = len(squared_thresholds), i * tiles.size, tiles.negated(i)
+    n_rows, n_columns = len(left), tiles.n_pairs - first
+    product = np.zeros((n, n_rows, Q.shape[1]), dtype=np.float32)
+    difference, kept, kept_difference = (
+        np.zeros(n_columns),
+        np.zeros((n, n_columns)),
+        np.zeros((n, n_columns)),
+    )
+
+    for j in range(i, tiles.n_blocks):
+        tile = tiles.difference(i, j, left)
+        square = tile * tile
+        mask = np.empty_like(tile)
+        columns = slice(tiles.rows(j).start - first, tiles.rows(j).stop - first)
+        _add_sums(difference, square, columns, n_rows, i == j)
+        for e, threshold in enumerate(squared_thresholds):
+            # A float mask, because products with a Boolean one are converted entry by entry.
+            np.copyto(mask, square < threshold)
+            tile *= mask
+            square *= mask
+            # Once is enough for a tile above the diagonal, whose mirror image transposition adds: half for one on it.
+            product[e] += (0.5 if i == j else 1.0) * (tile @ Q[tiles.rows(j)])
+            _add_sums(kept[e], mask, columns, n_rows, i == j)
+            _add_sums(kept_difference[e], square, columns, n_rows, i == j)
+    return product, difference, kept, kept_difference
+
+
+def _add_sums(
+    sums: NDArray[np.float64], tile: NDArray[np.float32], columns: slice, n_rows: int, on_diagonal: bool
+) -> None:
+    """Add a tile's sums to its rows and, unless it lies on the diagonal, to its columns: rows of its mirror image."""
+    sums[:n_rows] += tile @ np.ones(tile.shape[1], dtype=np.float32)
+    if not on_diagonal:
+        sums[columns] += np.ones(n_rows, dtype=np.float32) @ tile

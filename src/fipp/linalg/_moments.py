@@ -1,0 +1,90 @@
+"""Mean and scatter of many vectors, block by block: float32 products, float64 sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fipp.linalg._parallel import ordered_map
+
+# Rows at a time: 4,096 × 300 float32 is 5 MB a thread, and the product is at full speed.
+_ROWS = 4096
+_SMALL_NORM = 1e-15
+
+
+def row_blocks(n_rows: int, size: int = _ROWS) -> Iterator[slice]:
+    """Cut ``n_rows`` rows into slices of at most ``size``.
+
+    Examples
+    --------
+    >>> list(row_blocks(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def unit_rows(X: NDArray) -> NDArray[np.float32]:
+    """Give a float32 copy of ``X`` whose rows have length 1; rows of zeros stay zero.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]], dtype=float32)
+    """
+    unit = np.array(X, dtype=np.float32)
+    norms = np.sqrt(np.einsum("ij,ij->i", unit, unit))
+    if not (np.isfinite(norms).all() and norms.min(initial=1) > _SMALL_NORM):
+        # Squares of very large and very small numbers leave the range of float32: measure against the largest entry.
+        largest = np.abs(X).max(axis=1, keepdims=True).astype(np.float64)
+        largest[largest == 0] = 1
+        unit = (X / largest).astype(np.float32)
+        norms = np.sqrt(np.einsum("ij,ij->i", unit, unit))
+        norms[norms == 0] = 1
+    unit /= norms[:, None]
+    return unit
+
+
+def mean_and_scatter(
+    X: NDArray, prepare: Callable[[NDArray], NDArray[np.float32]], *, scatter: bool = True
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the mean and the centred scatter matrix of ``prepare(rows)`` over all rows that are not zero.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    prepare : callable
+        Applied to blocks of rows, for example `unit_rows`.
+    scatter : bool, default=True
+        Whether the scatter matrix is wanted; without it, zeros are returned.
+
+    Returns
+    -------
+    mean : ndarray of shape (d,)
+    scatter : ndarray of shape (d, d)
+        Σ (x − mean)ᵀ(x − mean) / number of rows that are not zero.
+
+    Examples
+    --------
+    >>> mean, scatter = mean_and_scatter(np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 0.0]]), np.float32)
+    >>> mean, scatter
+    (array([2., 0.]), array([[1., 0.], [0., 0.]]))
+    """
+    d = X.shape[1]
+    count, total, products = 0, np.zeros(d), np.zeros((d, d))
+
+    def moments(rows: slice) -> tuple[int, NDArray, NDArray | float]:
+        block = prepare(X[rows])
+        # A zero vector says nothing about where the others lie.
+        n_rows = int(block.any(axis=1).sum())
+        return n_rows, block.sum(axis=0, dtype=np.float64), block.T @ block if scatter else 0.0
+
+    for n_rows, block_total, block_products in ordered_map(moments, row_blocks(len(X))):
+        count += n_rows
+        total += block_total
+        products += block_products
+    mean = total / max(count, 1)
+    return mean, products / max(count, 1) - np.outer(mean, mean) if scatter else products

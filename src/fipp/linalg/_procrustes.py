@@ -1,0 +1,78 @@
+"""Orthogonal Procrustes, weighted and semi-orthogonal, and distances between spaces up to rotation."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fipp.exceptions import FippError
+from fipp.linalg._gram import FloatArray
+
+
+def rotation(cross: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""Give the (semi-)orthogonal Ω of shape (d1, d2) that maximises tr(Ωᵀ AᵀB) for cross = AᵀB.
+
+    With d1 ≤ d2, Ω Ωᵀ = I and Ω minimises \|AΩ − B\|; with d1 > d2, ΩᵀΩ = I. Directions in which ``cross`` has
+    nothing are left out, so that they are mapped to zero instead of anywhere.
+
+    Examples
+    --------
+    >>> rotation(np.array([[0.0, 2.0], [-1.0, 0.0]]))
+    array([[ 0.,  1.],
+           [-1.,  0.]])
+    """
+    U, s, Vt = np.linalg.svd(cross, full_matrices=False)
+    keep = s > np.finfo(np.float32).eps * s.max(initial=0)
+    omega: NDArray[np.float64] = U[:, keep] @ Vt[keep]
+    return omega
+
+
+def weighted_cross(A: FloatArray, B: FloatArray, weights: NDArray | None = None) -> NDArray[np.float64]:
+    """Give (W A)ᵀ (W B) for W = diag(weights).
+
+    Examples
+    --------
+    >>> weighted_cross(np.eye(2), np.eye(2), np.array([1.0, 2.0]))
+    array([[1., 0.],
+           [0., 4.]])
+    """
+    if weights is not None:
+        A = A * np.square(weights)[:, None].astype(A.dtype)
+    return (A.T @ B).astype(np.float64)
+
+
+def pip_distance(E: FloatArray, F: FloatArray) -> float:
+    r"""Give the PIP distance \|EEᵀ − FFᵀ\|_F between two embeddings of the same items.
+
+    It compares all pairwise inner products, so rotations do not change it and the dimensions may differ. For E, F
+    with orthonormal columns it equals the residual of orthogonal Procrustes up to a factor √2 (theorem 1). No matrix
+    of inner products is made: with [E F] = Q [R_E R_F] it is \|R_E R_Eᵀ − R_F R_Fᵀ\|_F.
+
+    Examples
+    --------
+    >>> E = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> pip_distance(E, E[:, ::-1]), pip_distance(E, 2 * E[:, :1])
+    (0.0, 3.1622776601683795)
+    """
+    E, F = np.asarray(E, dtype=np.float64), np.asarray(F, dtype=np.float64)
+    if E.ndim != 2 or F.ndim != 2 or len(E) != len(F):
+        raise FippError(f"both embeddings must have a row for each item: their shapes are {E.shape} and {F.shape}")
+    R: FloatArray = np.linalg.qr(np.concatenate([E, F], axis=1), mode="r")  # type: ignore[assignment]
+    R_E, R_F = R[:, : E.shape[1]], R[:, E.shape[1] :]
+    return float(np.linalg.norm(R_E @ R_E.T - R_F @ R_F.T))
+
+
+def deviation_from_orthogonal(X: FloatArray, mapped: FloatArray) -> float:
+    r"""Give min_Ω \|mapped − XΩ\|_F / \|X\|_F over (semi-)orthogonal Ω: 0 if the map only turned the space.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> round(deviation_from_orthogonal(X, 2 * X[:, ::-1]), 6)
+    1.0
+    """
+    length = float(np.linalg.norm(X))
+    if length == 0:
+        return 0.0
+    omega = rotation(weighted_cross(X, mapped)).astype(X.dtype)
+    return float(np.linalg.norm(mapped - X @ omega)) / length

@@ -1,0 +1,186 @@
+"""Exact nearest neighbours by cosine, dot product or CSLS, in blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fipp.retrieve._best import Best, best_of_block
+from fipp.retrieve._options import Progress, Ticker, check_count, check_retrieval
+from fipp.retrieve._rows import Rows
+from fipp.retrieve._scores import Scan, Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The nearest keys of each query, best first.
+
+    Attributes
+    ----------
+    indices : ndarray of int64, shape (queries, k)
+        Row numbers of the keys. Keys with the same score stand in the order of their row numbers.
+    scores : ndarray of float32, shape (queries, k)
+        Their scores.
+    """
+
+    indices: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+def neighbours(
+    queries: ArrayLike,
+    keys: ArrayLike,
+    k: int = 10,
+    *,
+    retrieval: str = "cosine",
+    csls_k: int = 10,
+    hub_reference: ArrayLike | None = None,
+    max_memory: int | float | str | None = None,
+    progress: Progress | None = None,
+) -> Neighbours:
+    r"""Find the ``k`` keys with the highest score for each query.
+
+    The search is exact; block sizes, threads and the BLAS library make no difference to it. Scores are:
+
+    - ``"cosine"`` (or ``"nn"``): the cosine of the two vectors, 0 when one of them is zero;
+    - ``"dot"``: the dot product, which prefers long keys;
+    - ``"csls"``: the cosine, corrected for hubs, keys that are close to everything,
+
+      .. math:: \mathrm{CSLS}(x, y) = 2\cos(x, y) - r_T(x) - r_S(y),
+
+      with r_T(x) the mean cosine of x with its ``csls_k`` nearest keys, and r_S(y) the mean cosine of y with
+      its ``csls_k`` nearest vectors of ``hub_reference``.
+
+    Parameters
+    ----------
+    queries, keys : array-like of shape (q, d) and (m, d)
+        Vectors of one space, one a row, of any real type. They are converted to float32 block by block.
+    k : int
+        Number of neighbours. When there are fewer keys, all of them are returned.
+    retrieval : {"cosine", "nn", "dot", "csls"}
+        How a query and a key are scored.
+    csls_k : int
+        Number of neighbours in the means of CSLS; all of them when there are fewer.
+    hub_reference : array-like of shape (n, d), optional
+        The vectors against which CSLS measures how much of a hub each key is: the whole mapped source
+        vocabulary. Without it the queries are taken. Other scores ignore it.
+    max_memory : int, float or str, optional
+        Working memory beside inputs and result, for example ``"500 MB"``; 1 GiB when left out.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each finished block.
+
+    Returns
+    -------
+    Neighbours
+        Row numbers and scores, each of shape (q, k), best first.
+
+    Raises
+    ------
+    FippError
+        If the shapes do not fit, a value is not finite, or there are no keys.
+
+    References
+    ----------
+    Conneau, Lample, Ranzato, Denoyer, Jégou: Word translation without parallel data. ICLR 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fipp.retrieve import neighbours
+    >>> keys = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> found = neighbours([[2.0, 0.1]], keys, k=2)
+    >>> found.indices
+    array([[0, 2]])
+    >>> found.scores.round(3)
+    array([[0.999, 0.742]], dtype=float32)
+    """
+    retrieval = check_retrieval(retrieval)
+    unit = retrieval != "dot"
+    query_rows, key_rows = Rows(queries, "queries", unit=unit), Rows(keys, "keys", unit=unit)
+    k, csls_k = check_count(k, "k"), check_count(csls_k, "csls_k")
+    scan = Scan(query_rows, key_rows, max_memory, kept=max(k, csls_k))
+    if retrieval != "csls":
+        return Neighbours(*_best(scan, k, Ticker(progress, len(scan))).result())
+    reference = query_rows if hub_reference is None else Rows(hub_reference, "hub_reference", unit=True)
+    hub_scan = Scan(key_rows, reference, max_memory, kept=csls_k)
+    tick = Ticker(progress, len(hub_scan) + len(scan))
+    return _csls(scan, k, csls_k, mean_of_best(hub_scan, csls_k, tick), tick)
+
+
+def mean_similarity(
+    keys: ArrayLike,
+    reference: ArrayLike,
+    k: int = 10,
+    *,
+    max_memory: int | float | str | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.float32]:
+    """Measure how much of a hub each key is: its mean cosine with its ``k`` nearest vectors of ``reference``.
+
+    This is r_S of CSLS; see :func:`neighbours`.
+
+    Parameters
+    ----------
+    keys, reference : array-like of shape (m, d) and (n, d)
+        Vectors of one space, one a row.
+    k : int
+        Number of vectors in the mean; all of them when ``reference`` has fewer.
+    max_memory : int, float or str, optional
+        Working memory beside inputs and result; 1 GiB when left out.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each finished block.
+
+    Returns
+    -------
+    ndarray of float32, shape (m,)
+        The mean cosines.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fipp.retrieve import mean_similarity
+    >>> mean_similarity([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], k=2)
+    array([1. , 0.5], dtype=float32)
+    """
+    k = check_count(k, "k")
+    scan = Scan(Rows(keys, "keys", unit=True), Rows(reference, "reference", unit=True), max_memory, kept=k)
+    return mean_of_best(scan, k, Ticker(progress, len(scan)))
+
+
+def mean_of_best(scan: Scan, k: int, tick: Ticker) -> NDArray[np.float32]:
+    """Give the mean of the ``k`` highest scores of each query of ``scan``."""
+    return _row_means(_best(scan, k, tick))
+
+
+def _best(scan: Scan, k: int, tick: Ticker) -> Best:
+    k = min(k, len(scan.keys))
+    best = Best(len(scan.queries), k)
+    for rows, packed in scan.run(lambda scores: best_of_block(scores, k)):
+        best.add(rows, packed)
+        tick()
+    return best
+
+
+def _csls(scan: Scan, k: int, csls_k: int, hubness: NDArray[np.float32], tick: Ticker) -> Neighbours:
+    k, csls_k = min(k, len(scan.keys)), min(csls_k, len(scan.keys))
+    # cos - r_S/2 is half the score up to what is the same for all keys; doubling a float is exact.
+    half = hubness / np.float32(2)
+
+    def work(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        nearest = best_of_block(scores, csls_k)
+        scores.subtract(half[scores.columns])
+        return nearest, best_of_block(scores, k)
+
+    nearest, best = Best(len(scan.queries), csls_k), Best(len(scan.queries), k)
+    for rows, (nearest_packed, best_packed) in scan.run(work):
+        nearest.add(rows, nearest_packed)
+        best.add(rows, best_packed)
+        tick()
+    indices, scores = best.result()
+    return Neighbours(indices, 2 * scores - _row_means(nearest)[:, None])
+
+
+def _row_means(best: Best) -> NDArray[np.float32]:
+    return best.result()[1].mean(axis=1, dtype=np.float64).astype(np.float32)

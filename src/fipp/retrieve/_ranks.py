@@ -1,0 +1,149 @@
+"""At which rank a known answer is found."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fipp.exceptions import FippError
+from fipp.linalg._parallel import ordered_map
+from fipp.retrieve._neighbours import mean_of_best
+from fipp.retrieve._options import Progress, Ticker, check_count, check_retrieval
+from fipp.retrieve._rows import Rows
+from fipp.retrieve._scores import PAIRS_AT_A_TIME, Scan, Scores, pair_scores
+
+
+def gold_ranks(
+    queries: ArrayLike,
+    keys: ArrayLike,
+    query_rows: ArrayLike,
+    gold_rows: ArrayLike,
+    *,
+    retrieval: str = "cosine",
+    csls_k: int = 10,
+    hub_reference: ArrayLike | None = None,
+    max_memory: int | float | str | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.int64]:
+    """Give the rank, from 1, that key ``gold_rows[i]`` has among all keys for query ``query_rows[i]``.
+
+    Ties count against the gold: the rank is the number of keys that score at least as high as it does, itself
+    included. An exact copy of the gold key ties exactly. Each query is compared with the keys once, however
+    many golds it has.
+
+    Parameters
+    ----------
+    queries, keys : array-like of shape (q, d) and (m, d)
+        Vectors of one space, one a row. Only the rows in ``query_rows`` are looked up.
+    query_rows, gold_rows : array-like of int, shape (n,)
+        The pairs to rank. A query with several golds has several pairs.
+    retrieval : {"cosine", "nn", "dot", "csls"}
+        How a query and a key are scored; see :func:`fipp.retrieve.neighbours`.
+    csls_k : int
+        Number of neighbours in the means of CSLS.
+    hub_reference : array-like of shape (r, d), optional
+        The reference of CSLS. Without it all rows of ``queries`` are taken, not only those looked up.
+    max_memory : int, float or str, optional
+        Working memory beside inputs and result; 1 GiB when left out.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each finished block.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        A rank for each pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fipp.retrieve import gold_ranks
+    >>> keys = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
+    >>> gold_ranks([[2.0, 0.1]], keys, [0, 0, 0], [0, 1, 2])
+    array([1, 4, 3])
+    """
+    retrieval = check_retrieval(retrieval)
+    unit = retrieval != "dot"
+    all_queries, all_keys = Rows(queries, "queries", unit=unit), Rows(keys, "keys", unit=unit)
+    asked = check_rows(query_rows, len(all_queries), "query_rows", "queries")
+    gold = check_rows(gold_rows, len(all_keys), "gold_rows", "keys")
+    if len(asked) != len(gold):
+        raise FippError(f"query_rows has {len(asked)} numbers and gold_rows {len(gold)}; they come in pairs")
+
+    distinct, position = np.unique(asked, return_inverse=True)
+    scan = Scan(all_queries.pick(distinct), all_keys, max_memory)
+    tick = Ticker(progress, len(scan))
+    half: NDArray[np.float32] | None = None
+    if retrieval == "csls":
+        csls_k = check_count(csls_k, "csls_k")
+        reference = all_queries if hub_reference is None else Rows(hub_reference, "hub_reference", unit=True)
+        hub_scan = Scan(all_keys, reference, max_memory, kept=csls_k)
+        tick = Ticker(progress, len(hub_scan) + len(scan))
+        half = mean_of_best(hub_scan, csls_k, tick) / np.float32(2)
+
+    order = np.argsort(position, kind="stable")
+    to_beat = _pair_scores(all_queries.pick(asked[order]), all_keys.pick(gold[order]))
+    if half is not None:
+        to_beat -= half[gold[order]]
+    ranks = np.empty(len(asked), dtype=np.int64)
+    ranks[order] = _count_at_least(scan, position[order], to_beat.astype(np.float32), half, tick)
+    return ranks
+
+
+def check_rows(rows: ArrayLike, size: int, name: str, matrix: str) -> NDArray[np.int64]:
+    """Give row numbers as an array of int64, all of them within a matrix of ``size`` rows."""
+    numbers = np.asarray(rows)
+    if numbers.size == 0:
+        numbers = numbers.astype(np.int64)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise FippError(
+            f"{name} must be a list of row numbers, not an array of shape {numbers.shape} and type {numbers.dtype}"
+        )
+    outside = (numbers < 0) | (numbers >= size)
+    if outside.any():
+        raise FippError(f"{name} asks for row {numbers[outside][0]} of {matrix}, which has rows 0 to {size - 1}")
+    return numbers.astype(np.int64)
+
+
+def _pair_scores(queries: Rows, keys: Rows) -> NDArray[np.float64]:
+    parts = [slice(start, start + PAIRS_AT_A_TIME) for start in range(0, len(queries), PAIRS_AT_A_TIME)]
+    scored = ordered_map(lambda part: pair_scores(queries.read(part).vectors, keys.read(part).vectors), parts)
+    return np.concatenate([np.empty(0), *scored])
+
+
+def _count_at_least(
+    scan: Scan,
+    position: NDArray[np.int64],
+    to_beat: NDArray[np.float32],
+    half: NDArray[np.float32] | None,
+    tick: Ticker,
+) -> NDArray[np.int64]:
+    """Count for each pair, sorted by the position of its query in ``scan``, the keys that reach its score."""
+    first_pair = np.searchsorted(position, np.arange(len(scan.queries) + 1))
+
+    def work(scores: Scores) -> NDArray[np.int64]:
+        if half is not None:
+            scores.subtract(half[scores.columns])
+        pairs = slice(first_pair[scores.rows.start], first_pair[scores.rows.stop])
+        return _count_in_block(scores, position[pairs] - scores.rows.start, to_beat[pairs])
+
+    counts = np.zeros(len(position), dtype=np.int64)
+    for rows, found in scan.run(work):
+        counts[first_pair[rows.start] : first_pair[rows.stop]] += found
+        tick()
+    return counts
+
+
+def _count_in_block(scores: Scores, rows: NDArray[np.int64], to_beat: NDArray[np.float32]) -> NDArray[np.int64]:
+    lowest = (to_beat - scores.error[rows]).astype(np.float32)
+    highest = (to_beat + scores.error[rows]).astype(np.float32)
+    sure = np.empty(len(rows), dtype=np.int64)
+    close = []
+    for pair, row in enumerate(rows):
+        fast = scores.fast[row]
+        columns = np.flatnonzero(fast >= lowest[pair])
+        # Only what lies within the error of the score to beat needs a second look; the gold itself does.
+        close.append(columns[fast[columns] <= highest[pair]])
+        sure[pair] = len(columns) - len(close[-1])
+    pairs = np.repeat(np.arange(len(rows)), [len(columns) for columns in close])
+    reached = scores.exact(rows[pairs], np.concatenate(close)) >= to_beat[pairs]
+    return sure + np.bincount(pairs[reached], minlength=len(rows))
