@@ -1,13 +1,49 @@
 """fipp brings two embedding spaces together from a few known pairs, and tells you how well it worked."""
 
-from fipp import datasets
-from fipp._alignment import Alignment, Translation, align
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from fipp._version import __version__
-from fipp.aligners import FIPP, Procrustes
-from fipp.evaluate import BLIResult
-from fipp.exceptions import FippError, FippWarning
-from fipp.io import Lexicon, Vectors
-from fipp.linalg import pip_distance
+
+if TYPE_CHECKING:
+    from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve
+    from fipp._alignment import Alignment, Translation, align
+    from fipp.aligners import FIPP, Procrustes
+    from fipp.evaluate import BLIResult
+    from fipp.exceptions import FippError, FippWarning
+    from fipp.io import Lexicon, Vectors
+    from fipp.linalg import pip_distance
+else:
+    # numpy, scipy and scikit-learn take a second or more to load. They are loaded when a name is first asked for, so
+    # that `fipp --help` answers at once.
+    _MODULES = {"aligners", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve"}
+    _HOME = {
+        "FIPP": "fipp.aligners",
+        "Alignment": "fipp._alignment",
+        "BLIResult": "fipp.evaluate",
+        "FippError": "fipp.exceptions",
+        "FippWarning": "fipp.exceptions",
+        "Lexicon": "fipp.io",
+        "Procrustes": "fipp.aligners",
+        "Translation": "fipp._alignment",
+        "Vectors": "fipp.io",
+        "align": "fipp._alignment",
+        "pip_distance": "fipp.linalg",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return import_module(f"fipp.{name}")
+        if name not in _HOME:
+            raise AttributeError(f"module 'fipp' has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "FIPP",
@@ -21,6 +57,13 @@ __all__ = [
     "Vectors",
     "__version__",
     "align",
+    "aligners",
     "datasets",
+    "evaluate",
+    "io",
+    "linalg",
     "pip_distance",
+    "preprocess",
+    "report",
+    "retrieve",
 ]

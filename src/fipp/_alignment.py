@@ -18,7 +18,7 @@ from fipp.evaluate import BLIResult, bli
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
 from fipp.io._model import read_model, write_model
-from fipp.linalg._gram import Progress
+from fipp.linalg import Progress
 from fipp.retrieve import neighbours
 
 VectorsLike = Vectors | str | os.PathLike[str]
@@ -70,8 +70,8 @@ def align(
     >>> alignment = fipp.align(demo.source, demo.target, demo.seed)
     >>> [translation.word for translation in alignment.translate("house", k=3)]
     ['maison', 'appartement', 'grange']
-    >>> round(alignment.evaluate(demo.test).p_at_10, 1)
-    0.9
+    >>> alignment.evaluate(demo.test).p_at_10 > 0.9
+    True
     """
     source, target = _as_vectors(source), _as_vectors(target)
     lookup = _as_lexicon(lexicon).lookup(source, target)

@@ -36,7 +36,10 @@ def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArr
     """
     if hasattr(X, "toarray"):
         raise FippError(f"{name} is a sparse matrix; vectors must be dense: pass {name}.toarray()")
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise FippError(f"{name} must be a matrix whose rows are all of the same length: {error}") from None
     if array.dtype.kind == "c":
         raise FippError(f"{name} holds complex data not supported here: vectors must be real numbers")
     if array.dtype.kind != "f":
@@ -103,7 +106,10 @@ def as_pairs(pairs: ArrayLike | None, n_source: int, n_target: int) -> NDArray[n
             )
         rows = np.arange(n_source)
         return np.stack([rows, rows], axis=1)
-    array = np.asarray(pairs)
+    try:
+        array = np.asarray(pairs)
+    except ValueError:  # rows of different length
+        raise FippError("pairs must be whole numbers in two columns, source row and target row, in every row") from None
     if array.size == 0:
         raise FippError("there are no pairs to learn from; was the dictionary made for these vectors?")
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":

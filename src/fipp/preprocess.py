@@ -65,6 +65,11 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
             out[rows][~X[rows].any(axis=1)] = 0
         return out
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
     def _learn(self, X: NDArray) -> None:
         """Set fitted attributes; there are none unless a subclass has some."""
 

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._validation import as_matrix, as_pairs
 from fipp.exceptions import FippError, FippWarning
-from fipp.linalg import row_blocks
-from fipp.linalg._gram import Progress
+from fipp.linalg import Progress, row_blocks
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import gold_ranks
 
@@ -59,6 +58,8 @@ class BaseAligner(TransformerMixin, BaseEstimator):
             raise FippError("requires y to be passed, but the target y is None: fit takes source and target vectors")
         X, Y = as_matrix(X, "X"), as_matrix(Y, "Y")
         found = as_pairs(pairs, len(X), len(Y))
+        for known_from_an_earlier_fit in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, known_from_an_earlier_fit)
         self.n_features_in_, self.n_features_out_ = X.shape[1], Y.shape[1]
         self.source_preprocess_ = clone(make_preprocess(self.preprocess)).fit(X)
         self.target_preprocess_ = clone(make_preprocess(self.preprocess)).fit(Y)
@@ -147,4 +148,5 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
         tags.input_tags.allow_nan = False
+        tags.transformer_tags.preserves_dtype = ["float32"]
         return tags

@@ -22,6 +22,7 @@ from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import (
     FilteredObjective,
     Objective,
+    Progress,
     deviation_from_orthogonal,
     filtered_gram,
     ordered_map,
@@ -29,7 +30,6 @@ from fipp.linalg import (
     thin_svd,
     weighted_cross,
 )
-from fipp.linalg._gram import Progress
 
 
 class FIPP(BaseAligner):
@@ -200,7 +200,7 @@ class FIPP(BaseAligner):
         Y: ArrayLike,
         pairs: ArrayLike | None = None,
         *,
-        epsilons: Sequence[float],
+        epsilons: Sequence[float | None],
         lams: Sequence[float],
         progress: Progress | None = None,
     ) -> Iterator[FIPP]:
@@ -211,7 +211,7 @@ class FIPP(BaseAligner):
         X, Y, pairs, progress
             As for `fit`.
         epsilons, lams : sequences of float
-            The grid.
+            The grid; an ε may be None.
 
         Yields
         ------
@@ -228,21 +228,25 @@ class FIPP(BaseAligner):
         """
         if self.solver != "linear" or self.n_rounds != 1:
             raise FippError("a path of settings shares its work with solver='linear' and one round only")
+        grid = [clone(self).set_params(epsilon=epsilon, lam=lam) for epsilon in epsilons for lam in lams]
+        for aligner in grid:
+            aligner._validate_params()
         shared = clone(self)
         X_s, X_t = shared._prepare(X, Y, pairs, progress)
         factors = thin_svd(X_s)
-        grams = filtered_gram(X_s, X_t, factors.Q, epsilons, max_memory=self.max_memory, progress=progress)
+        thresholds = list(dict.fromkeys(aligner._threshold for aligner in grid))
+        grams = filtered_gram(X_s, X_t, factors.Q, thresholds, max_memory=self.max_memory, progress=progress)
+        gram_of = dict(zip(thresholds, grams, strict=True))
 
-        def solve(setting: tuple[Any, float]) -> FIPP:
-            gram, lam = setting
-            fitted = clone(self).set_params(epsilon=gram.epsilon, lam=lam)
+        def solve(fitted: FIPP) -> FIPP:
             for name, value in vars(shared).items():
                 if name.endswith("_"):
                     setattr(fitted, name, value)
-            fitted._keep(X_s, X_t, linear_map(factors, gram, lam, self._rank_of(X_s, X_t)))
+            gram = gram_of[fitted._threshold]
+            fitted._keep(X_s, X_t, linear_map(factors, gram, fitted.lam, self._rank_of(X_s, X_t)))
             return fitted
 
-        yield from ordered_map(solve, [(gram, lam) for gram in grams for lam in lams])
+        yield from ordered_map(solve, grid)
 
     @property
     def _threshold(self) -> float:
@@ -311,8 +315,6 @@ class FIPP(BaseAligner):
         if solution.losses is not None:
             self.losses_ = solution.losses
         self._seed = X_s, X_t, solution
-        for known_from_an_earlier_fit in ("objective_", "deviation_"):
-            self.__dict__.pop(known_from_an_earlier_fit, None)
         self._warn(c, X_s.shape[1])
 
     def _weights(self, residual_norms: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.aligners._base import BaseAligner
-from fipp.linalg import rotation, weighted_cross
-from fipp.linalg._gram import Progress
+from fipp.linalg import Progress, rotation, weighted_cross
 
 
 class Procrustes(BaseAligner):

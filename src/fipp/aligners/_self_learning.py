@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg import weighted_cross
-from fipp.linalg._gram import Progress
+from fipp.linalg import Progress, weighted_cross
 from fipp.retrieve import neighbours
 
 
@@ -67,6 +66,8 @@ def induce_pairs(
         back = neighbours(target[targets], source[free], k=1, retrieval="dot", max_memory=max_memory)
         agree = free[back.indices[:, 0]][position] == found[:, 0]
         found, similarities = found[agree], similarities[agree]
+    # A word without a vector, or with nothing in common with any target word, has no best translation.
+    found, similarities = found[similarities > 0], similarities[similarities > 0]
     order = np.argsort(-similarities, kind="stable")[:n_pairs]
     return found[order], similarities[order]
 

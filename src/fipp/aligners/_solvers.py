@@ -18,6 +18,7 @@ from fipp.linalg import (
     FilteredGram,
     FilteredObjective,
     GramTiles,
+    Progress,
     descend,
     filtered_gram,
     positive_part,
@@ -26,7 +27,6 @@ from fipp.linalg import (
     thin_svd,
 )
 from fipp.linalg._factor import ThinFactors
-from fipp.linalg._gram import Progress
 
 
 @dataclass(frozen=True)

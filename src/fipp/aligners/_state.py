@@ -11,9 +11,11 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from fipp import preprocess
+from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._procrustes import Procrustes
 from fipp.exceptions import FippError
+from fipp.linalg import Objective
 
 _CLASSES: dict[str, type] = {
     cls.__name__: cls
@@ -58,8 +60,9 @@ def to_state(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
             steps.append(description)
         return arrays, {"class": "Pipeline", "steps": steps}
 
-    name = type(estimator).__name__
-    if _CLASSES.get(name) is not type(estimator):
+    cls = type(estimator)
+    name = cls.__name__
+    if _CLASSES.get(name) is not cls:
         raise FippError(f"a model with {estimator!r} cannot be saved: only fipp's own methods and preprocessing can")
     fitted: dict[str, Any] = {}
     arrays = {}
@@ -71,8 +74,12 @@ def to_state(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
         elif isinstance(value, BaseEstimator):
             nested, fitted[attribute] = to_state(value)
             arrays.update({f"{attribute}.{key}": array for key, array in nested.items()})
+        elif isinstance(value, Objective):
+            fitted[attribute] = {"class": "Objective", **value._asdict()}
         elif isinstance(value, (bool, int, float, str)):
             fitted[attribute] = value
+        else:
+            raise FippError(f"a model with {value!r} cannot be saved: only fipp's own methods and preprocessing can")
     params = {key: _describe_param(value) for key, value in estimator.get_params(deep=False).items()}
     return arrays, {"class": name, "params": params, "fitted": fitted}
 
@@ -87,7 +94,12 @@ def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) ->
     array([[0., 1.]], dtype=float32)
     """
     try:
-        return _from_state(arrays, description)
+        estimator = _from_state(arrays, description)
+        if isinstance(estimator, BaseAligner):
+            shape = estimator.n_features_in_, estimator.n_features_out_
+            if estimator.map_.shape != shape:
+                raise FippError(f"the model is damaged: its map is {estimator.map_.shape}, not {shape}")
+        return estimator
     except (KeyError, TypeError, AttributeError) as error:
         raise FippError(f"the model's description is damaged or of a newer fipp: {error!r}") from None
 
@@ -97,6 +109,8 @@ def _from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) -
     if name == "Pipeline":
         steps = description["steps"]
         return Pipeline([(str(i), _from_state(below(arrays, str(i)), step)) for i, step in enumerate(steps)])
+    if name == "Objective":
+        return Objective(*(description[term] for term in Objective._fields))
     if name not in _CLASSES:
         raise FippError(f"the model needs {name!r}, which this fipp does not know: pip install -U fipp")
     estimator = _CLASSES[name](**{key: _restore_param(value) for key, value in description["params"].items()})

@@ -13,7 +13,8 @@ from fipp.io._report import quoted
 from fipp.io._vectors import Vectors
 
 _EXAMPLES = 5
-_LOW_COVERAGE = 0.1  # below this, the lexicon may be the wrong way round
+# Related languages share spellings, so a lexicon the wrong way round still finds some of its pairs.
+_LOW_COVERAGE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,7 @@ class Lookup:
         return self.found / self.total if self.total else 0.0
 
     def hint(self) -> str | None:
-        """Say what may be wrong when nearly nothing was found; None when no cause is in sight."""
+        """Say what may be wrong when little was found; None when no cause is in sight."""
         if self.reversed_coverage is None:
             return None
         return (

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.linalg import row_blocks
 
 FloatMatrix = npt.NDArray[np.float32]
 
@@ -43,9 +44,7 @@ def blocks(count: int, dimensions: int) -> Iterator[slice]:
     >>> list(blocks(5, 500_000))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    step = max(1, _BLOCK_NUMBERS // dimensions)
-    for start in range(0, count, step):
-        yield slice(start, min(start + step, count))
+    return row_blocks(count, max(1, _BLOCK_NUMBERS // dimensions))
 
 
 def rows_not_finite(matrix: FloatMatrix) -> Iterator[int]:

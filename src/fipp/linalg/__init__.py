@@ -5,7 +5,7 @@ from fipp.linalg._factor import filtered_product, positive_part, target_gram_eig
 from fipp.linalg._gram import FilteredGram, GramTiles, filtered_gram, pull
 from fipp.linalg._memory import parse_memory, rows_per_block
 from fipp.linalg._moments import mean_and_scatter, row_blocks, unit_rows
-from fipp.linalg._parallel import n_threads, ordered_map
+from fipp.linalg._parallel import Progress, n_threads, ordered_map
 from fipp.linalg._procrustes import deviation_from_orthogonal, pip_distance, rotation, weighted_cross
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "FilteredObjective",
     "GramTiles",
     "Objective",
+    "Progress",
     "descend",
     "deviation_from_orthogonal",
     "filtered_gram",

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg._gram import FloatArray, GramTiles, Progress, symmetric_product
+from fipp.linalg._gram import FloatArray, GramTiles, symmetric_product
 from fipp.linalg._memory import parse_memory
-from fipp.linalg._procrustes import pip_distance
+from fipp.linalg._parallel import Progress
 
 
 class Objective(NamedTuple):
@@ -59,6 +59,8 @@ class FilteredObjective:
         self.X_s, self.X_t = X_s.astype(np.float32), X_t.astype(np.float32)
         self.epsilon, self.weight, self.max_memory = np.float32(epsilon), weight, max_memory
         self._tiles = GramTiles(X_s, X_t, max_memory)
+        self._wide_source = X_s.astype(np.float64)
+        self._source_norm = float(np.square(self._wide_source.T @ self._wide_source).sum())  # ‖G_s‖²
         self._store = len(X_s) ** 2 // 2 <= parse_memory(max_memory)
         self._filters: dict[tuple[int, int], NDArray[np.bool_]] = {}
 
@@ -88,8 +90,17 @@ class FilteredObjective:
             return tile
 
         pulled = symmetric_product(tiles, filtered_error, X)  # (Δ∘(X̃X̃ᵀ − G_t)) X̃
-        gradient = X @ (X.T @ X) - self.X_s @ (self.X_s.T @ X) + np.float32(self.weight) * pulled
-        return Objective(pip_distance(X, self.X_s) ** 2, float(losses.sum()), self.weight), 4 * gradient
+        reconstruction, retained = self._reconstruction(X)
+        gradient = 4 * (retained + np.float32(self.weight) * pulled)
+        return Objective(reconstruction, float(losses.sum()), self.weight), gradient
+
+    def _reconstruction(self, X: NDArray[np.float32]) -> tuple[float, NDArray[np.float32]]:
+        r"""Give \|X̃X̃ᵀ − G_s\|² and (X̃X̃ᵀ − G_s) X̃, both from small matrices."""
+        # In float64: the loss is a small difference of large numbers.
+        wide = X.astype(np.float64)
+        XX, SX = wide.T @ wide, self._wide_source.T @ wide
+        loss = np.square(XX).sum() - 2 * np.square(SX).sum() + self._source_norm
+        return max(float(loss), 0.0), X @ XX.astype(np.float32) - self.X_s @ SX.astype(np.float32)
 
 
 def descend(

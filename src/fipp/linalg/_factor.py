@@ -9,8 +9,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from fipp.exceptions import FippError
-from fipp.linalg._gram import FloatArray, GramTiles, Progress, symmetric_product
+from fipp.linalg._gram import FloatArray, GramTiles, symmetric_product
 from fipp.linalg._memory import parse_memory
+from fipp.linalg._parallel import Progress
 
 # Directions whose singular value is below this fraction of the largest are float32 noise, not data.
 _NOISE = 1e-5
@@ -44,7 +45,7 @@ def thin_svd(X: FloatArray) -> ThinFactors:
     wide = X.astype(np.float64)
     squared, V = np.linalg.eigh(wide.T @ wide)
     squared, V = squared[::-1], V[:, ::-1]
-    keep = squared > _NOISE**2 * max(squared[0], np.finfo(np.float64).tiny)
+    keep = squared > _NOISE**2 * squared.max(initial=np.finfo(np.float64).tiny)
     sigma, V = np.sqrt(squared[keep]), np.ascontiguousarray(V[:, keep])
     return ThinFactors((wide @ (V / sigma)).astype(np.float32), sigma, V)
 
@@ -150,14 +151,14 @@ def _subspace(
         G_Z = X_s @ (X_s.T @ Z) + np.float32(a) * filtered_product(tiles, Z, epsilon, progress)
         # Rayleigh-Ritz: the best approximation to eigenpairs within span(Z).
         values, P = np.linalg.eigh((Z.T @ G_Z).astype(np.float64))
-        leading = values[::-1][:rank]
+        leading, vectors = values[::-1][:rank], Z @ P.astype(np.float32)
         if len(known) and np.abs(leading - known).max() < _SUBSPACE_TOLERANCE * np.abs(leading).max():
             break
         known = leading
         previous, Z = Z, thin_svd(G_Z).Q
         if Z.shape != previous.shape:
             known = np.zeros(0)
-    return values, Z @ P.astype(np.float32)
+    return values, vectors
 
 
 def filtered_product(

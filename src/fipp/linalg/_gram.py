@@ -8,6 +8,7 @@ tiles on and above the diagonal are made.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.linalg._memory import rows_per_block
-from fipp.linalg._parallel import Result, n_threads, ordered_map
+from fipp.linalg._parallel import Progress, Result, ordered_map
 
 FloatArray = NDArray[np.floating]
-Progress = Callable[[int, int], None]
 
 _RowSums = tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
@@ -97,8 +97,9 @@ class GramTiles:
     def __init__(self, X_s: FloatArray, X_t: FloatArray, max_memory: int | str | None = None) -> None:
         self.n_pairs, self.n_source = X_s.shape
         self.stacked = np.concatenate([X_s, X_t], axis=1, dtype=np.float32)
-        # Each thread holds a handful of tiles and a strip of the stacked vectors with the sign turned.
-        per_row = 4 * (4 * _TILE + 2 * self.stacked.shape[1]) * n_threads()
+        # Each thread holds a handful of tiles and a strip of the stacked vectors with the sign turned. Room is made for
+        # all threads the machine could run, not for those allowed now: sums over other tiles round differently.
+        per_row = 4 * (4 * _TILE + 2 * self.stacked.shape[1]) * (os.cpu_count() or 1)
         self.size = rows_per_block(per_row, max_memory, at_most=_TILE)
         self.n_blocks = -(-self.n_pairs // self.size)
 
@@ -214,8 +215,10 @@ def filtered_gram(
     Q = np.empty((len(X_s), 0), np.float32) if Q is None else np.ascontiguousarray(Q, dtype=np.float32)
     # Filters are nested: going down from the widest, each one only sets more entries of the tile to zero.
     descending = np.argsort(epsilons)[::-1]
-    # float32 squares of ε below about 1e-19 vanish, and with them the strict "<": so does the filter.
-    squared_thresholds = [np.float32(epsilons[e]) ** 2 for e in descending]
+    # float32 squares of ε below about 1e-19 vanish, and with them the strict "<": so does the filter. Those of ε above
+    # 1e19 are infinite, and it keeps everything.
+    with np.errstate(over="ignore"):
+        squared_thresholds = [np.float32(epsilons[e]) ** 2 for e in descending]
 
     c, r, n = tiles.n_pairs, Q.shape[1], len(epsilons)
     transfer = np.zeros((n, r, r))
@@ -255,12 +258,14 @@ def _row_of_tiles(
     for j in range(i, tiles.n_blocks):
         tile = tiles.difference(i, j, left)
         square = tile * tile
-        mask = np.empty_like(tile)
+        mask, inside = np.empty_like(tile), np.ones(tile.shape, dtype=np.bool_)
         columns = slice(tiles.rows(j).start - first, tiles.rows(j).stop - first)
         _add_sums(difference, square, columns, n_rows, i == j)
         for e, threshold in enumerate(squared_thresholds):
+            # Entries that a wider filter took out are zero by now, and must not pass a narrower one for that.
+            inside &= square < threshold
             # A float mask, because products with a Boolean one are converted entry by entry.
-            np.copyto(mask, square < threshold)
+            np.copyto(mask, inside)
             tile *= mask
             square *= mask
             # Once is enough for a tile above the diagonal, whose mirror image transposition adds: half for one on it.

@@ -35,7 +35,8 @@ def unit_rows(X: NDArray) -> NDArray[np.float32]:
     array([[0.6, 0.8],
            [0. , 0. ]], dtype=float32)
     """
-    unit = np.array(X, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        unit = np.array(X, dtype=np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", unit, unit))
     if not (np.isfinite(norms).all() and norms.min(initial=1) > _SMALL_NORM):
         # Squares of very large and very small numbers leave the range of float32: measure against the largest entry.

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
-from threadpoolctl import threadpool_info, threadpool_limits
+import scipy.linalg  # noqa: F401  its BLAS must be loaded before the controller looks around
+from threadpoolctl import ThreadpoolController
+
+Progress = Callable[[int, int], object]
+"""Told how much is done of how much."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Find the loaded BLAS libraries, once: looking for them takes longer than a small product."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def n_threads() -> int:
@@ -21,7 +32,7 @@ def n_threads() -> int:
     >>> n_threads() >= 1
     True
     """
-    return max((library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"), default=1)
+    return max((library["num_threads"] for library in _blas().info()), default=1)
 
 
 def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -37,7 +48,7 @@ def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterat
     [0, 1, 4, 9]
     """
     threads = n_threads()
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _blas().limit(limits=1):
         if threads == 1:
             yield from map(work, items)
             return

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fipp.linalg import Progress
 from fipp.retrieve._best import Best, best_of_block
-from fipp.retrieve._options import Progress, Ticker, check_count, check_retrieval
+from fipp.retrieve._options import Ticker, check_count, check_retrieval
 from fipp.retrieve._rows import Rows
 from fipp.retrieve._scores import Scan, Scores
 

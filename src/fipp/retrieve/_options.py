@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from operator import index
 
 from fipp.exceptions import FippError
-
-Progress = Callable[[int, int], object]
+from fipp.linalg import Progress
 
 _NAMES = {"cosine": "cosine", "nn": "cosine", "dot": "dot", "csls": "csls"}
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp.exceptions import FippError
-from fipp.linalg._parallel import ordered_map
+from fipp.linalg import Progress, ordered_map, row_blocks
 from fipp.retrieve._neighbours import mean_of_best
-from fipp.retrieve._options import Progress, Ticker, check_count, check_retrieval
+from fipp.retrieve._options import Ticker, check_count, check_retrieval
 from fipp.retrieve._rows import Rows
 from fipp.retrieve._scores import PAIRS_AT_A_TIME, Scan, Scores, pair_scores
 
@@ -105,7 +105,7 @@ def check_rows(rows: ArrayLike, size: int, name: str, matrix: str) -> NDArray[np
 
 
 def _pair_scores(queries: Rows, keys: Rows) -> NDArray[np.float64]:
-    parts = [slice(start, start + PAIRS_AT_A_TIME) for start in range(0, len(queries), PAIRS_AT_A_TIME)]
+    parts = row_blocks(len(queries), PAIRS_AT_A_TIME)
     scored = ordered_map(lambda part: pair_scores(queries.read(part).vectors, keys.read(part).vectors), parts)
     return np.concatenate([np.empty(0), *scored])
 

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.exceptions import FippError
-from fipp.linalg._memory import rows_per_block
-from fipp.linalg._parallel import n_threads, ordered_map
+from fipp.linalg import n_threads, ordered_map, row_blocks, rows_per_block
 from fipp.retrieve._rows import Block, Rows
 
 Result = TypeVar("Result")
@@ -143,12 +142,14 @@ class Scan:
         self.key_step = rows_per_block(bytes_per_key, max_memory, at_most=KEYS_AT_A_TIME)
 
     def __len__(self) -> int:
-        return len(_parts(len(self.queries), self.query_step)) * len(_parts(len(self.keys), self.key_step))
+        return len(list(row_blocks(len(self.queries), self.query_step))) * len(
+            list(row_blocks(len(self.keys), self.key_step))
+        )
 
     def run(self, work: Callable[[Scores], Result]) -> Iterator[tuple[slice, Result]]:
         """Yield, block by block and in order, which queries it was and what ``work`` made of their scores."""
-        blocks = _parts(len(self.queries), self.query_step)
-        for columns in _parts(len(self.keys), self.key_step):
+        blocks = list(row_blocks(len(self.queries), self.query_step))
+        for columns in row_blocks(len(self.keys), self.key_step):
             keys = self._read_keys(columns)
 
             def reduce(rows: slice, columns: slice = columns, keys: Block = keys) -> Result:
@@ -159,13 +160,9 @@ class Scan:
     def _read_keys(self, columns: slice) -> Block:
         size = columns.stop - columns.start
         keys = Block(np.empty((size, self.keys.dimensions), dtype=np.float32), np.empty(size))
-        parts = _parts(size, ROWS_READ_AT_A_TIME)
+        parts = list(row_blocks(size, ROWS_READ_AT_A_TIME))
         shifted = (slice(columns.start + part.start, columns.start + part.stop) for part in parts)
         for part, block in zip(parts, ordered_map(self.keys.read, shifted), strict=True):
             keys.vectors[part] = block.vectors
             keys.lengths[part] = block.lengths
         return keys
-
-
-def _parts(size: int, step: int) -> list[slice]:
-    return [slice(start, min(start + step, size)) for start in range(0, size, step)]

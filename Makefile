@@ -1,0 +1,38 @@
+# Everything runs in .venv, which the first command that needs it creates.
+PYTHON ?= python3
+BIN = .venv/bin
+
+.PHONY: demo test lint bench clean help
+
+help:  ## list the commands
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+demo: .venv/demo  ## align the bundled English and French vectors and show translations and scores
+	$(BIN)/fipp demo
+
+test: .venv/dev lint  ## check style and types, run every test, every docstring and every code block of the README
+	$(BIN)/python -m pytest
+
+lint: .venv/dev  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/dev  ## measure speed, memory and accuracy
+	$(BIN)/python benchmarks/fit.py
+	$(BIN)/python benchmarks/accuracy.py
+
+clean:
+	rm -rf .venv demo-output build dist
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("fipp needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/demo: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	@touch $@
+
+.venv/dev: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,59 @@
+"""Files in and out, with a word about what was found in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fipp.cli import _console
+
+if TYPE_CHECKING:
+    from fipp import Alignment, Lexicon, Vectors
+    from fipp.cli._console import Reporter
+
+
+def load_vectors(path: Path, report: Reporter, *, limit: int | None = None, strict: bool = False) -> Vectors:
+    """Read vectors and say how many."""
+    from fipp import Vectors
+
+    with report.progress(f"reading {path.name}"):
+        vectors = Vectors.load(path, limit=limit, strict=strict)
+    remarks = vectors.report.summary() if vectors.report else None
+    if remarks:
+        _console.warn(remarks)
+    else:
+        report.note(f"{path.name}: {len(vectors):,} words x {vectors.dim}")
+    return vectors
+
+
+def load_lexicon(path: Path, *, strict: bool = False) -> Lexicon:
+    """Read a dictionary, and say so if lines of it could not be used."""
+    from fipp import Lexicon
+
+    lexicon = Lexicon.load(path, strict=strict)
+    remarks = lexicon.report.summary() if lexicon.report else None
+    if remarks:
+        _console.warn(remarks)
+    return lexicon
+
+
+def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *, limit: int | None) -> Alignment:
+    """Read a model with the vectors of both sides."""
+    from fipp import Alignment
+
+    Alignment.load(model)  # a wrong file is refused before the vectors are read, which takes longer
+    return Alignment.load(model, load_vectors(source, report, limit=limit), load_vectors(target, report, limit=limit))
+
+
+def check_writable(path: Path) -> None:
+    """Raise a FippError now if ``path`` could not be written after the long work."""
+    from fipp.io._atomic import atomic_path
+
+    class _NotNow(Exception):  # noqa: N818
+        """Leaves the block without writing."""
+
+    try:
+        with atomic_path(path):
+            raise _NotNow
+    except _NotNow:
+        pass

@@ -1,0 +1,197 @@
+"""Known pairs before and after alignment, drawn in two dimensions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fipp.exceptions import FippError
+from fipp.io import Lexicon
+from fipp.io._atomic import atomic_path
+from fipp.linalg import unit_rows
+from fipp.report._labels import place_labels
+
+if TYPE_CHECKING:
+    from fipp import Alignment
+
+_SOURCE, _TARGET, _LINE, _INK, _MUTED = "#1b63b5", "#d1500a", "#b9c0c8", "#20262d", "#66707a"
+_SIZE, _DPI, _FONT = (12.0, 6.0), 160, 9.5
+
+# The place of a panel in the picture, as shares of its size.
+_LEFT, _BOTTOM, _WIDTH, _HEIGHT = 0.012, 0.072, 0.482, 0.8
+_MARGIN = 1.14
+_SIGNS = np.array([-1, 1])
+
+# A name that others would cover by more than this is left out: the line still leads to its pair.
+_BEARABLE = 0.12
+
+
+class _Panel(NamedTuple):
+    """What one half of the picture shows."""
+
+    title: str
+    subtitle: str
+    source: NDArray
+    target: NDArray
+
+
+def plot_pairs(
+    alignment: Alignment,
+    pairs: Lexicon | Iterable[tuple[str, str]],
+    path: str | os.PathLike[str],
+    *,
+    names: tuple[str, str] = ("source", "target"),
+) -> None:
+    """Draw pairs of words before alignment and after it, side by side, and write the picture as PNG.
+
+    Both panels show the first two principal components of the target words. On the left the source words stand on
+    these axes in the coordinates they come in (on axes of their own if the dimensions differ), on the right where the
+    alignment puts them. Vectors have unit length, as cosines see them. Some 25 pairs can be read.
+
+    Parameters
+    ----------
+    alignment : Alignment
+        With the vectors of both sides.
+    pairs : Lexicon or iterable of (str, str)
+        Pairs that are not in both vocabularies are left out; three at least must be.
+    path : str or path-like
+        The PNG file; written whole or not at all.
+    names : (str, str)
+        What to call source and target in the legend.
+
+    Examples
+    --------
+    >>> import fipp, pathlib, tempfile
+    >>> from fipp.report import plot_pairs
+    >>> demo = fipp.datasets.load_demo()
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "pairs.png")
+    >>> plot_pairs(fipp.align(demo.source, demo.target, demo.seed), list(demo.test)[:10], path)
+    >>> path.read_bytes()[1:4]
+    b'PNG'
+    """
+    figure_class, canvas_class, stroke = _matplotlib()
+    source, target = alignment._side("source"), alignment._side("target")
+    rows = Lexicon(pairs).lookup(source, target).require().rows
+    if len(rows) < 3:
+        raise FippError(f"a picture in two dimensions needs three pairs at least, not {len(rows)}")
+    panels = _panels(alignment, source.matrix[rows[:, 0]], target.matrix[rows[:, 1]], names)
+    words = [source.words[row] for row in rows[:, 0]], [target.words[row] for row in rows[:, 1]]
+
+    # Not through pyplot, whose figures and backend belong to the user.
+    figure = figure_class(figsize=_SIZE, dpi=_DPI, facecolor="white")
+    canvas_class(figure)
+    middle, half = _window(panels)
+    for place, panel in enumerate(panels):
+        axes = figure.add_axes((_LEFT + place * (_WIDTH + _LEFT), _BOTTOM, _WIDTH, _HEIGHT))
+        axes.set(xlim=middle[0] + half[0] * _SIGNS, ylim=middle[1] + half[1] * _SIGNS)
+        _draw(axes, panel, words, stroke)
+    _legend(figure, names)
+    figure.text(0.5, 0.024, _caption(alignment, rows), ha="center", fontsize=_FONT - 0.5, color=_MUTED)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=_DPI)
+
+
+def _matplotlib() -> tuple[Any, Any, Any]:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+        from matplotlib.patheffects import withStroke
+    except ImportError as error:
+        raise FippError("pictures need matplotlib: pip install 'fipp[plot]'") from error
+    return Figure, FigureCanvasAgg, withStroke(linewidth=2.2, foreground="white")
+
+
+def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]) -> list[_Panel]:
+    aligner = alignment.aligner
+    before = unit_rows(aligner.source_preprocess_.transform(S))
+    after, target = unit_rows(aligner.transform(S)), unit_rows(aligner.transform_target(T))
+    origin, axes = _principal_axes(target)
+    shown = (target - origin) @ axes
+    if before.shape[1] == target.shape[1]:
+        where = f"{names[0]} in its own coordinates; a pair's mean cosine is {_mean_cosine(before, target)}"
+        unaligned = (before - origin) @ axes
+    else:
+        where = f"{names[0]} on axes of its own: it has {before.shape[1]} dimensions, {names[1]} {target.shape[1]}"
+        own_origin, own_axes = _principal_axes(before)
+        unaligned = (before - own_origin) @ own_axes
+    moved = f"{names[0]} mapped into the shared space; a pair's mean cosine is {_mean_cosine(after, target)}"
+    return [
+        _Panel("Before", where, unaligned, shown),
+        _Panel("After", moved, (after - origin) @ axes, shown),
+    ]
+
+
+def _principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:
+    """Give the mean and the first two principal directions, their signs fixed so that the picture never flips."""
+    mean = X.mean(axis=0)
+    directions = np.linalg.svd(X - mean, full_matrices=False)[2][:2]
+    largest = np.abs(directions).argmax(axis=1)
+    return mean, (directions * np.sign(directions[[0, 1], largest])[:, None]).T
+
+
+def _window(panels: Sequence[_Panel]) -> tuple[NDArray, NDArray]:
+    """Give the middle and half the extent of the axes: the same for both panels, and for both directions to scale."""
+    points = np.concatenate([points for panel in panels for points in (panel.source, panel.target)])
+    low, high = points.min(axis=0), points.max(axis=0)
+    shape = np.array([_SIZE[0] * _WIDTH, _SIZE[1] * _HEIGHT])
+    half = _MARGIN * max((high - low) / 2 / shape) * shape
+    return (low + high) / 2, half
+
+
+def _mean_cosine(S: NDArray, T: NDArray) -> str:
+    return f"{(S * T).sum(axis=1).mean():.2f}".replace("-", "−")
+
+
+def _draw(axes: Any, panel: _Panel, words: tuple[Sequence[str], Sequence[str]], stroke: Any) -> None:
+    points = np.concatenate([panel.source, panel.target])
+    colours = [_SOURCE] * len(panel.source) + [_TARGET] * len(panel.target)
+    axes.set_facecolor("#f7f8fa")
+    for side in axes.spines.values():
+        side.set_visible(False)
+    axes.set(xticks=[], yticks=[])
+    axes.set_title(panel.title, loc="left", fontsize=15, color=_INK, fontweight="bold", pad=24)
+    axes.text(0, 1.022, panel.subtitle, transform=axes.transAxes, fontsize=_FONT, color=_MUTED)
+    ends = np.stack([panel.source, panel.target], axis=1)
+    for line in ends:
+        axes.plot(*line.T, color=_LINE, linewidth=0.9, zorder=1)
+    axes.scatter(*points.T, s=26, c=colours, edgecolors="white", linewidths=0.7, zorder=2)
+    _label(axes, points, [*words[0], *words[1]], colours, stroke)
+
+
+def _label(axes: Any, points: NDArray, words: Sequence[str], colours: Sequence[str], stroke: Any) -> None:
+    """Write the words beside their points, except where they would cover each other."""
+    renderer, transform = axes.figure.canvas.get_renderer(), axes.transData
+    texts = [
+        # Words of the data, not formulas: a dollar sign is a dollar sign.
+        axes.text(0, 0, word, fontsize=_FONT, color=colour, ha="center", va="center", parse_math=False, zorder=3)
+        for word, colour in zip(words, colours, strict=True)
+    ]
+    extents = [text.get_window_extent(renderer) for text in texts]
+    frame = axes.get_window_extent(renderer)
+    centres, covered = place_labels(
+        transform.transform(points),
+        np.array([[extent.width, extent.height] for extent in extents]),
+        np.array([frame.x0, frame.y0, frame.x1, frame.y1]),
+        scale=_DPI / 100,
+    )
+    for text, centre, share in zip(texts, transform.inverted().transform(centres), covered, strict=True):
+        text.set(position=centre, path_effects=[stroke], visible=share <= _BEARABLE)
+
+
+def _legend(figure: Any, names: tuple[str, str]) -> None:
+    for x, name, colour in [(0.865, names[0], _SOURCE), (0.935, names[1], _TARGET)]:
+        figure.text(x, 0.957, f"● {name}", fontsize=_FONT + 1.5, color=colour, va="center")
+
+
+def _caption(alignment: Alignment, rows: NDArray) -> str:
+    method, learned = type(alignment.aligner).__name__, alignment.aligner.pairs_
+    seen = len(set(map(tuple, rows.tolist())) & set(map(tuple, learned.tolist())))
+    which = f"{seen} of the {len(rows)} pairs shown are" if seen else f"none of the {len(rows)} pairs shown is"
+    return (
+        f"{method}, learned from {len(learned):,} pairs; {which} among them. Axes: the first two principal components "
+        "of the target words, at unit length."
+    )

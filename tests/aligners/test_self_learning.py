@@ -1,0 +1,125 @@
+"""Self-learning, against the literal c-dimensional rows of appendix C."""
+
+import fipp_reference as reference
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fipp import FIPP, FippWarning
+from fipp.aligners._self_learning import induce_pairs
+
+PAIRS = np.stack([np.arange(30), np.arange(30)], axis=1)
+
+
+def literal_similarities(X, Y, pairs):
+    """Cosines of A_s = 𝔛_s X_sᵀ and A_t = 𝔛_t X_tᵀ, rows with one column for each seed pair."""
+    A_s, A_t = X @ X[pairs[:, 0]].T, Y @ Y[pairs[:, 1]].T
+    S = np.empty((len(X), len(Y)))
+    for i, source in enumerate(A_s):
+        for j, target in enumerate(A_t):
+            S[i, j] = source @ target / (np.linalg.norm(source) * np.linalg.norm(target))
+    return S
+
+
+def literal_pairs(S, pairs, n_pairs, mutual):
+    free = [i for i in range(len(S)) if i not in set(pairs[:, 0].tolist())]
+    found = []
+    for i in free:
+        j = int(np.argmax(S[i]))
+        if not mutual or all(S[other, j] <= S[i, j] for other in free):
+            found.append((S[i, j], i, j))
+    found.sort(reverse=True)
+    return np.array([(i, j) for _, i, j in found[:n_pairs]]), np.array([s for s, _, _ in found[:n_pairs]])
+
+
+@pytest.fixture
+def spaces(rng):
+    X, Y = reference.related_vocabularies(rng, 90, 7, 5)
+    return X, Y
+
+
+@pytest.mark.parametrize("mutual", [True, False])
+@pytest.mark.parametrize("n_pairs", [1, 12, 1000])
+def test_added_pairs_and_similarities_equal_the_literal_ones(spaces, mutual, n_pairs):
+    X, Y = (reference.isotropic(V) for V in spaces)
+    found, similarities = induce_pairs(X.astype(np.float32), Y.astype(np.float32), PAIRS, n_pairs, mutual=mutual)
+    expected, expected_similarities = literal_pairs(literal_similarities(X, Y, PAIRS), PAIRS, n_pairs, mutual)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_allclose(similarities, expected_similarities, atol=1e-5)
+    if n_pairs == 1000:
+        assert len(found) == 60 if not mutual else len(found) < 60
+
+
+@pytest.mark.parametrize("mutual", [True, False])
+def test_the_aligner_is_fitted_on_the_given_pairs_and_the_added_ones(spaces, mutual):
+    X, Y = spaces
+    aligner = FIPP(0.2, self_learning=15, mutual=mutual).fit(X, Y, PAIRS)
+    S = literal_similarities(reference.isotropic(X), reference.isotropic(Y), PAIRS)
+    expected, similarities = literal_pairs(S, PAIRS, 15, mutual)
+    np.testing.assert_array_equal(aligner.self_learned_pairs_, expected)
+    np.testing.assert_allclose(aligner.self_learned_similarity_, similarities, atol=1e-4)
+    np.testing.assert_array_equal(aligner.pairs_, np.concatenate([PAIRS, expected]))
+    assert len(aligner.weights_) == len(aligner.kept_per_pair_) == len(PAIRS) + len(expected)
+    given_all = FIPP(0.2).fit(X, Y, aligner.pairs_)
+    np.testing.assert_array_equal(aligner.map_, given_all.map_)
+
+
+@given(st.integers(1, 25), st.integers(1, 80), st.booleans(), st.integers(0, 1000))
+def test_no_seed_word_of_the_source_gets_a_second_translation(c, n_pairs, mutual, seed):
+    rng = np.random.default_rng(seed)
+    X, Y = (rng.standard_normal((40, d)).astype(np.float32) for d in (6, 4))
+    pairs = np.stack([rng.integers(0, 40, c), rng.integers(0, 40, c)], axis=1)
+    found, similarities = induce_pairs(X, Y, pairs, n_pairs, mutual=mutual)
+    assert len(found) == len(similarities) <= n_pairs
+    assert not set(found[:, 0]) & set(pairs[:, 0])
+    assert len(set(found[:, 0])) == len(found)
+    assert (np.diff(similarities) <= 0).all()
+    assert (similarities > 0).all()
+    assert (similarities < 1.01).all()
+    if mutual:
+        assert len(set(found[:, 1])) == len(found)
+
+
+def test_nothing_is_added_when_every_source_word_is_known(spaces):
+    X, Y = spaces
+    every = np.stack([np.arange(90), np.arange(90)], axis=1)
+    aligner = FIPP(0.2, self_learning=10).fit(X, Y, every)
+    assert aligner.self_learned_pairs_.shape == (0, 2)
+    assert aligner.self_learned_similarity_.shape == (0,)
+    np.testing.assert_array_equal(aligner.map_, FIPP(0.2).fit(X, Y, every).map_)
+
+
+@pytest.mark.parametrize("mutual", [True, False])
+def test_words_without_a_vector_are_never_added(spaces, mutual):
+    X, Y = (V.copy() for V in spaces)
+    X[[40, 41]], Y[[50, 51]] = 0, 0
+    aligner = FIPP(0.2, self_learning=1000, mutual=mutual).fit(X, Y, PAIRS)  # and nothing is warned of
+    assert not set(aligner.self_learned_pairs_[:, 0]) & {40, 41}
+    assert not set(aligner.self_learned_pairs_[:, 1]) & {50, 51}
+    assert len(aligner.pairs_) == 30 + len(aligner.self_learned_pairs_)
+
+
+def test_a_seed_pair_without_a_vector_does_not_spoil_self_learning(spaces):
+    X, Y = (V.copy() for V in spaces)
+    X[3] = 0
+    with pytest.warns(FippWarning, match="1 pairs with a vector of zeros"):
+        aligner = FIPP(0.2, self_learning=5).fit(X, Y, PAIRS)
+    assert len(aligner.self_learned_pairs_) == 5
+    assert len(aligner.pairs_) == 34
+
+
+def test_self_learning_finds_true_pairs_of_a_rotated_space(rng):
+    X = rng.standard_normal((200, 6))
+    turn = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    aligner = FIPP(self_learning=100, preprocess="unit").fit(X @ turn, X, PAIRS)
+    np.testing.assert_array_equal(aligner.self_learned_pairs_[:, 0], aligner.self_learned_pairs_[:, 1])
+    assert len(aligner.self_learned_pairs_) == 100
+
+
+def test_self_learning_helps_where_pairs_are_few(rng):
+    X, Y = reference.related_vocabularies(rng, 300, 20, 20, noise=0.2)
+    with pytest.warns(FippWarning, match="fewer than"):
+        few = FIPP(0.2).fit(X, Y, PAIRS[:15])
+    more = FIPP(0.2, self_learning=60).fit(X, Y, PAIRS[:15])
+    assert more.score(X, Y) > few.score(X, Y)

@@ -1,0 +1,28 @@
+"""What all tests share."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples on every run and every machine; nothing is timed, because cores are shared.
+settings.register_profile(
+    "fipp", deadline=None, derandomize=True, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("fipp")
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """The folder of real vectors and dictionaries, which is not part of the project."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"the real vectors and dictionaries are not here: there is no {SHARED_DATA}")
+    return SHARED_DATA
