@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._validation import as_matrix
 from fipp.exceptions import FippError
-from fipp.linalg import mean_and_scatter, row_blocks, unit_rows
+from fipp.linalg import mean_and_scatter, ordered_map, row_blocks, single_threaded_blas, unit_rows
 
 
 class _Preprocessor(TransformerMixin, BaseEstimator):
@@ -60,9 +60,13 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = as_matrix(X, "X", n_columns=self.n_features_in_)
         out = np.empty(X.shape, dtype=np.float32)
-        for rows in row_blocks(len(X)):
+
+        def fill(rows: slice) -> None:
             out[rows] = self._apply(X[rows])
             out[rows][~X[rows].any(axis=1)] = 0
+
+        for _ in ordered_map(fill, row_blocks(len(X))):
+            pass
         return out
 
     def __sklearn_tags__(self) -> Any:
@@ -153,7 +157,8 @@ class Isotropic(_Preprocessor):
         mean, scatter = mean_and_scatter(X, unit_rows)
         components = np.zeros((0, d))
         if n_components:
-            _, top = scipy.linalg.eigh(scatter, subset_by_index=[d - n_components, d - 1])
+            with single_threaded_blas:
+                _, top = scipy.linalg.eigh(scatter, subset_by_index=[d - n_components, d - 1])
             components = top.T[::-1]
         self.mean_ = mean.astype(np.float32)
         self.components_ = components.astype(np.float32)
