@@ -7,8 +7,8 @@ new vectors get exactly the treatment that the training ones got. A vector of ze
 authors' code does: it subtracts the projection of the *uncentred* vectors on the removed components u, so that every
 word keeps the constant −µ·u there. ``"textbook"`` (Mu and Viswanath, 2018) subtracts that of the centred vectors. The
 published one is the default because the paper's figures were made with it. Measured on eight pairs of vectors and two
-sizes of dictionary they are equal in the mean, except that the constant can do harm when the target has fewer dimensions
-than the source (docs/results/fipp.md).
+sizes of dictionary they are equal in the mean, except that the constant can do harm when the target has fewer
+dimensions than the source (docs/results/fipp.md).
 """
 
 from __future__ import annotations
