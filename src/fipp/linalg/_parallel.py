@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
@@ -35,7 +35,7 @@ def n_threads() -> int:
     return max((library["num_threads"] for library in _blas().info()), default=1)
 
 
-def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Result, None, None]:
     """Yield ``work(item)`` in the order of ``items``, calculated by several threads.
 
     Each thread runs single-threaded BLAS on its own block, which beats threaded BLAS as soon as element-wise steps
