@@ -44,9 +44,9 @@ def check_words(words: Iterable[str] | None) -> frozenset[str] | None:
     if isinstance(words, str):
         raise FippError(f"words takes several words; for one write words=[{words!r}]")
     wanted = frozenset(words)
-    strange = next((word for word in wanted if not isinstance(word, str)), None)
-    if strange is not None:
-        raise FippError(f"words must be text, but one is {strange!r}")
+    for word in wanted:
+        if not isinstance(word, str):
+            raise FippError(f"words must be text, but one is {word!r}")
     return wanted
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fipp.exceptions import FippError
 from fipp.io._report import DOUBTFUL, DUPLICATE, NOT_FINITE, RAGGED, UNREADABLE, Inspector, counted
-from fipp.io._rows import FloatMatrix, RowCollector, float_type
+from fipp.io._rows import FloatMatrix, RowCollector, float_type, keep_freed_pages
 from fipp.io._stream import DEFAULT_MAX_BYTES, Source, read_blocks
 from fipp.io._text_block import Parsed, parse_block
 from fipp.io._text_row import SAMPLE_ROWS, Defect, Header, dimension_of, ends_in_number, parse_header, parse_row
@@ -126,6 +126,7 @@ class _Table:
     def read(self, blocks: Iterator[bytes]) -> None:
         """Take the rows of all blocks: parsed on all threads, entered in order."""
         parse = partial(parse_block, dimension=self._rows.dimensions, dtype=self._rows.dtype, wanted=self._wanted_bytes)
+        keep_freed_pages()
         while not self.is_full:
             # With a limit, no more is read ahead than the rows that are still missing.
             some = blocks if self._limit is None or self._wanted is not None else self._enough(blocks)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fipp.exceptions import FippError
 from fipp.io._report import quoted
-from fipp.io._rows import FloatMatrix
+from fipp.io._rows import FloatMatrix, keep_freed_pages
 from fipp.io._stream import encoded, open_for_writing
 from fipp.io._text_digits import float32_rows
 from fipp.io._text_row import SAMPLE_ROWS, Header, dimension_of
@@ -42,6 +42,7 @@ def write_text(vectors: Vectors, path: Path) -> None:
         rows = zip(words[block], _row_texts(vectors.matrix[block]), strict=True)
         return b"".join([b"%b %b\n" % row for row in rows])
 
+    keep_freed_pages()
     with open_for_writing(path) as file:
         file.write(b"%d %d\n" % (len(vectors), vectors.dim))
         for text in ordered_map(lines, row_blocks(len(vectors), max(1, _BLOCK_NUMBERS // vectors.dim))):
