@@ -7,7 +7,7 @@ come from a table of all four-digit texts. Other numbers are rare in vectors and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +16,23 @@ _DIGITS = 12
 """Digits after the point that a number of at least 10⁻⁴ can need."""
 
 _WIDTH = 16
-"""Bytes for a number: sign, digit, point, twelve digits, and a space."""
+"""Bytes for a number: a space, the sign, a digit, the point, twelve digits. Those that are not used are zero."""
 
-_TENS = np.array([10**power for power in range(_DIGITS + 1)], dtype=np.int64)
+_TENS = np.array([10**power for power in range(_DIGITS + 1)], dtype=np.uint64)
 _TENS_EXACT = _TENS.astype(np.float64)
-_FOURS = np.frombuffer(b"".join(b"%04d" % number for number in range(10_000)), dtype="<u4")
-# Which bytes of a number are used, by its sign and the number of its digits after the point.
-_USED = np.array(
-    [
-        [[sign == 1, True, True, *(place < digits for place in range(_DIGITS)), True] for digits in range(_DIGITS + 1)]
-        for sign in (0, 1)
-    ]
-)
+
+
+def _table(texts: Iterable[bytes]) -> npt.NDArray[np.uint32]:
+    return np.frombuffer(b"".join(texts), dtype=np.uint32)
+
+
+_HEADS = _table(b" %b%d." % (sign, digit) for sign in (b"\0", b"-") for digit in range(10))
+_FOURS = _table(b"%04d" % number for number in range(10_000))
+# Which of the first, second and last four digits are used, by the number of digits after the point.
+_MASKS = [
+    _table(bytes(255 * (4 * part + place < digits) for place in range(4)) for digits in range(_DIGITS + 1))
+    for part in range(3)
+]
 
 
 def float32_rows(matrix: npt.NDArray[np.float32]) -> Iterator[bytes]:
@@ -43,64 +48,71 @@ def float32_rows(matrix: npt.NDArray[np.float32]) -> Iterator[bytes]:
     rare = np.flatnonzero(((size < 1e-4) & (size > 0)) | (size >= 9.5))
     size[rare] = 0
     rounded, digits = _shortest(size)
-    text = np.empty((len(numbers), _WIDTH), dtype=np.uint8)
-    _put(rounded, digits, text)
-    used = _USED[np.signbit(numbers).view(np.uint8), digits]
+    minus = np.signbit(numbers)
+    # As bytes that can be changed, so that the zeros are taken out without another copy.
+    buffer = bytearray(_WIDTH * len(numbers))
+    text = np.frombuffer(buffer, dtype=np.uint32).reshape(-1, _WIDTH // 4)
+    _put(rounded, digits, minus, text)
+    lengths = digits + minus + 3
     for place in rare.tolist():
-        other = _other(numbers[place])
-        text[place, : len(other)] = np.frombuffer(other, dtype=np.uint8)
-        used[place, :-1] = np.arange(_WIDTH - 1) < len(other)
-    rows, columns = matrix.shape
-    used.reshape(rows, -1)[:, -1] = False  # no space after the last number
-    stops = np.cumsum(used.reshape(rows, columns * _WIDTH).sum(axis=1)).tolist()
-    joined = text[used].tobytes()
+        other = b" " + _other(numbers[place])
+        buffer[place * _WIDTH : (place + 1) * _WIDTH] = other.ljust(_WIDTH, b"\0")
+        lengths[place] = len(other)
+    joined = bytes(buffer.translate(None, b"\0"))
     start = 0
-    for stop in stops:
-        yield joined[start:stop]
-        start = stop
+    for length in lengths.reshape(matrix.shape).sum(axis=1).tolist():
+        yield joined[start + 1 : start + length]
+        start += length
 
 
-def _shortest(size: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+def _shortest(size: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.intp]]:
     """Give whole numbers r and digits f, as small as can be, such that r / 10ᶠ rounds to the float32 number."""
     target = size.astype(np.float32)
-    # The digits after the point that make six significant ones.
-    six = np.full(len(size), 9, dtype=np.intp)
+    # The digits after the point that make eight significant ones.
+    digits = np.full(len(size), 11, dtype=np.intp)
     for bound in (1e-3, 1e-2, 1e-1, 1.0):
-        six -= size >= bound
-    digits = six + 3
-    rounded = np.rint(size * _TENS_EXACT[digits])
-    # A power of two has a nearer neighbour below, where the nearest text of few digits may not be the right one:
-    # each is checked like any other, and takes a digit more.
-    left = np.arange(len(size))
-    for more in (2, 1, 0):
-        fewer = six[left] + more
-        tens = _TENS_EXACT[fewer]
-        trial = np.rint(size[left] * tens)
-        good = np.flatnonzero((trial / tens).astype(np.float32) == target[left])
+        digits -= size >= bound
+    rounded, good = _trial(size, digits, target)
+    nine = np.flatnonzero(~good)
+    digits[nine] += 1
+    rounded[nine] = np.rint(size[nine] * _TENS_EXACT[digits[nine]])
+    left = np.flatnonzero(good)
+    for _ in range(2):  # with seven digits, with six
+        fewer = digits[left] - 1
+        trial, good = _trial(size[left], fewer, target[left])
         left = left[good]
         digits[left], rounded[left] = fewer[good], trial[good]
-    whole = rounded.astype(np.int64)
+    whole = rounded.astype(np.uint64)
     while len(left):  # six digits were enough, and may end in zeros
-        left = left[(digits[left] > 1) & (whole[left] % 10 == 0)]
-        whole[left] //= 10
+        left = left[(digits[left] > 1) & (whole[left] % np.uint64(10) == 0)]
+        whole[left] //= np.uint64(10)
         digits[left] -= 1
     return whole, digits
 
 
-def _put(rounded: npt.NDArray[np.int64], digits: npt.NDArray[np.intp], text: npt.NDArray[np.uint8]) -> None:
-    """Write sign, digit, point and all twelve digits of each number, and a space."""
-    scaled = (rounded * _TENS[_DIGITS - digits]).astype(np.uint64)
-    whole, fraction = _split(scaled, 10**12)
-    text[:, 0] = ord("-")
-    text[:, 1] = whole + ord("0")
-    text[:, 2] = ord(".")
-    text[:, -1] = ord(" ")
+def _trial(
+    size: npt.NDArray[np.float64], digits: npt.NDArray[np.intp], target: npt.NDArray[np.float32]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Round to so many digits after the point; say where a reader would still get the same float32."""
+    tens = _TENS_EXACT[digits]
+    rounded = np.rint(size * tens)
+    tens = rounded / tens
+    return rounded, tens.astype(np.float32) == target
+
+
+def _put(
+    rounded: npt.NDArray[np.uint64],
+    digits: npt.NDArray[np.intp],
+    minus: npt.NDArray[np.bool_],
+    text: npt.NDArray[np.uint32],
+) -> None:
+    """Write the bytes of each number, four at a time."""
+    whole, fraction = _split(rounded * _TENS[_DIGITS - digits], 10**12)
     high, low = _split(fraction, 10**8)
     middle, low = _split(low, 10**4)
-    fours = np.empty((len(text), 3), dtype="<u4")
-    for column, four in enumerate((high, middle, low)):
-        fours[:, column] = _FOURS[four.astype(np.intp)]
-    text[:, 3 : 3 + _DIGITS] = fours.view(np.uint8)
+    text[:, 0] = _HEADS[whole.astype(np.intp) + 10 * minus]
+    for column, (four, mask) in enumerate(zip((high, middle, low), _MASKS, strict=True), 1):
+        text[:, column] = _FOURS[four.astype(np.intp)] & mask[digits]
 
 
 def _split(number: npt.NDArray[np.uint64], divisor: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
