@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
-import lzma
+import importlib
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -62,6 +61,14 @@ class Compression:
     open: Callable[[BinaryIO], Any]
 
 
+def _module(name: str) -> Any:
+    """Give ``bz2`` or ``lzma``, which a Python may have been built without."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise FippError(f"this Python was built without {name}, which the file needs; unpack it first") from error
+
+
 def _zstd() -> Any:
     """Give Python's zstd module, or the package that offers the same for Pythons before 3.14."""
     try:
@@ -98,14 +105,18 @@ COMPRESSIONS = (
         lambda file: gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0),
     ),
     Compression(
-        "bzip2", ".bz2", _is_bz2, lambda: cast(Decoder, bz2.BZ2Decompressor()), lambda file: bz2.BZ2File(file, "wb")
+        "bzip2",
+        ".bz2",
+        _is_bz2,
+        lambda: cast(Decoder, _module("bz2").BZ2Decompressor()),
+        lambda file: _module("bz2").BZ2File(file, "wb"),
     ),
     Compression(
         "xz",
         ".xz",
         lambda opening: opening.startswith(b"\xfd7zXZ\x00"),
-        lambda: cast(Decoder, lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_DICTIONARY_BYTES)),
-        lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115  the caller closes it
+        lambda: cast(Decoder, _module("lzma").LZMADecompressor(memlimit=_DICTIONARY_BYTES)),
+        lambda file: _module("lzma").LZMAFile(file, "wb"),
     ),
     Compression(
         "zstd",
@@ -176,9 +187,9 @@ def decompressed(chunks: Iterator[bytes], compression: Compression, name: str, s
                     raise FippError(
                         f"{name} is cut short: the {compression.name} stream ends too early; fetch it again"
                     )
-    except FippError:
+    except (FippError, MemoryError):
         raise
-    except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, _zstd_error()) as error:
+    except Exception as error:  # each of the modules has an error of its own
         raise FippError(f"{name} is a damaged {compression.name} file ({error}); fetch it again") from error
 
 
@@ -191,13 +202,6 @@ def _next_stream(rest: bytes, chunks: Iterator[bytes]) -> bytes:
             return b""
         rest = chunk.lstrip(b"\0")
     return rest
-
-
-def _zstd_error() -> type[Exception]:
-    try:
-        return cast(type[Exception], _zstd().ZstdError)
-    except FippError:
-        return zlib.error
 
 
 @contextmanager
