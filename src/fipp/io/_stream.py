@@ -73,7 +73,7 @@ class Source:
 
     Examples
     --------
-    >>> import gzip
+    >>> import gzip, io
     >>> with Source(io.BytesIO(gzip.compress(b"cat 1 2"))) as source:
     ...     source.peek(3), source.compression.name, b"".join(source.chunks())
     (b'cat', 'gzip', b'cat 1 2')
@@ -121,6 +121,7 @@ class Source:
 
         Examples
         --------
+        >>> import io
         >>> Source(io.BytesIO(b"cat 1 2")).peek(3)
         b'cat'
         """
@@ -153,6 +154,7 @@ class Source:
 
         Examples
         --------
+        >>> import io
         >>> with Source(io.BytesIO(b"cat 1 2")).as_file() as path:
         ...     path.read_bytes()
         b'cat 1 2'
@@ -227,6 +229,7 @@ def read_blocks(
 
     Examples
     --------
+    >>> import io
     >>> list(read_blocks(io.BytesIO(b"cat 1 2\ndog 3 4\ncow 5 6")))
     [b'cat 1 2\ndog 3 4\n', b'cow 5 6\n']
     """
@@ -269,6 +272,7 @@ def read_batches(
 
     Examples
     --------
+    >>> import io
     >>> list(read_batches(io.BytesIO(b"cat\ndog\n")))
     [[b'cat', b'dog']]
     """
