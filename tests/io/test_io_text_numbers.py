@@ -35,7 +35,7 @@ def test_any_decimal_text_is_read_as_python_reads_it(fields):
         assert parsed(fields, np.float32).tobytes() == by_python(fields, np.float32).tobytes()
 
 
-@pytest.mark.parametrize("digits", range(19))
+@pytest.mark.parametrize("digits", range(27))
 def test_fractions_of_every_length_are_read_as_python_reads_them(digits):
     rng = np.random.default_rng(digits)
     fields = [
@@ -44,15 +44,77 @@ def test_fractions_of_every_length_are_read_as_python_reads_them(digits):
         for _ in range(2000)
     ]
     fields += ["9." + "9" * digits, "0." + "0" * digits, "-0." + "0" * digits]
-    assert parsed(fields).tobytes() == by_python(fields).tobytes()
+    fields += ["12" + field.lstrip("-") for field in fields] + [field + "e-05" for field in fields]
+    for dtype in ["f8", "f4", "f2"]:
+        assert parsed(fields, dtype).tobytes() == by_python(fields, dtype).tobytes()
 
 
-@pytest.mark.parametrize("field", ["1_0", "inf", "-nan", "1e400", "5", ".5", "-.5", "5.", "1E3", "+0.5", "00.5"])
+@pytest.mark.parametrize("form", ["{:.17f}", "{:.20f}", "{:.16e}", "{:.6e}", "{:.3f}", "{!r}", "{:.9g}", "{:g}"])
+def test_numbers_at_the_middle_between_two_float32_are_rounded_as_by_python(form):
+    rng = np.random.default_rng(1)
+    low = (np.float32(10) ** rng.uniform(-6, 6, size=3000)).astype(np.float32)
+    middle = (low.astype(np.float64) + np.nextafter(low, np.float32(np.inf))) / 2
+    near = [
+        middle,
+        np.nextafter(middle, 0),
+        np.nextafter(middle, np.inf),
+        -middle * (1 + 1e-15),
+        low.astype(np.float64),
+    ]
+    fields = [form.format(number) for number in np.concatenate(near).tolist()]
+    for dtype in ["f8", "f4"]:
+        assert parsed(fields, dtype).tobytes() == by_python(fields, dtype).tobytes()
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "1_0",
+        "inf",
+        "-nan",
+        "1e5",
+        "1.5e-300",
+        "123456789",
+        "12345678.5",
+        "0e+05",
+        "-5e-05",
+        "1e400",
+        "5",
+        ".5",
+        "-.5",
+        "5.",
+        "1E3",
+        "+0.5",
+        "00.5",
+    ],
+)
 def test_every_spelling_that_python_takes_is_taken(field):
     np.testing.assert_array_equal(parsed([field, "0.5"]), by_python([field, "0.5"]))
 
 
-@pytest.mark.parametrize("field", ["0.5x", "0.x", "0..5", "0.5.5", "-", "--1", "0-5", "0.-5", "0x10", "1:2", "0./5"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        "0.5x",
+        "0.x",
+        "0..5",
+        "0.5.5",
+        "-",
+        "--1",
+        "0-5",
+        "0.-5",
+        "0x10",
+        "12x.5",
+        "1.5e+x5",
+        "e+05",
+        "1e-",
+        "-e-05",
+        "1.5f-05",
+        "0.12345678901234567x9",
+        "1:2",
+        "0./5",
+    ],
+)
 def test_what_python_does_not_take_makes_a_line_odd(field):
     block = parse_block(f"a 0.5 1\nb {field} 2\nc 0.25 3\n".encode(), 2)
     assert block.words == [b"a", b"c"]
