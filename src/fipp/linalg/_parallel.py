@@ -35,19 +35,22 @@ def n_threads() -> int:
     return max((library["num_threads"] for library in _blas().info()), default=1)
 
 
-def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Result, None, None]:
+def ordered_map(
+    work: Callable[[Item], Result], items: Iterable[Item], at_most: int | None = None
+) -> Generator[Result, None, None]:
     """Yield ``work(item)`` in the order of ``items``, calculated by several threads.
 
     Each thread runs single-threaded BLAS on its own block, which beats threaded BLAS as soon as element-wise steps
     stand between the products. Results are taken in order, so that a sum over them does not depend on the number of
-    threads, and only a few are held at a time.
+    threads, and only a few are held at a time. ``at_most`` limits the threads where each takes memory of its own and
+    the rest of the work, which one thread does, keeps no more of them busy.
 
     Examples
     --------
     >>> list(ordered_map(lambda i: i * i, range(4)))
     [0, 1, 4, 9]
     """
-    threads = n_threads()
+    threads = n_threads() if at_most is None else min(at_most, n_threads())
     with _blas().limit(limits=1):
         if threads == 1:
             yield from map(work, items)
