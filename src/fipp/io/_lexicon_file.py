@@ -36,10 +36,11 @@ class Contents(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """What separates the columns of a file, and how a line is cut there."""
+    """What separates the columns of a file, how a line is cut there, and whether a pair may begin with ``# ``."""
 
     separator: str
     split: Callable[[str], list[str]]
+    hash_may_be_word: bool = True
 
 
 def read_lexicon(path: Path, *, strict: bool = False, alternatives: str | None = None) -> Contents:
@@ -118,7 +119,9 @@ def _layout(texts: list[str], path: Path) -> _Layout:
     if tabs and 2 * tabs >= len(plain):
         return _Layout("\t", lambda text: [strip(field) for field in text.split("\t")])
     layout = _cut_by_most(plain)
-    return layout if _separates_all(plain, layout) else _Layout(" ", lambda text: _GAP.split(strip(text)))
+    if _separates_all(plain, layout):  # only fipp itself writes a word that begins with "# ", and not to such a file
+        return layout._replace(hash_may_be_word=False)
+    return _Layout(" ", lambda text: _GAP.split(strip(text)))
 
 
 def _delimited(separator: str) -> _Layout:
@@ -163,7 +166,11 @@ def _separates_all(texts: list[str], layout: _Layout) -> bool:
 
 
 def _rows(lines: list[tuple[int, str]], layout: _Layout, all_columns: bool, inspector: Inspector) -> list[list[str]]:
-    cut = [(number, text, layout.split(text)) for number, text in lines]
+    cut = [
+        (number, text, layout.split(text))
+        for number, text in lines
+        if layout.hash_may_be_word or not text.startswith("# ")
+    ]
     most = 2
     if layout.separator != " " or all_columns:
         most = max((len(fields) for _, _, fields in cut), default=0)

@@ -1,0 +1,101 @@
+"""How good a map is without a dictionary: from CLDR names, equal words, equal numerals and cognates.
+
+    python benchmarks/seeds.py [--pairs en-fr en-ru] [--self-learning 4000]
+
+Reads the vectors and XLING dictionaries of ../shared/data and prints Markdown tables. "right" is the share of the pairs
+found that the XLING 5K training dictionary has, of those whose source word it has, with the number of those; many that
+it has not are other translations or forms of the right word. Scores are MAP on the test dictionary, by cosine and CSLS.
+In "without test words", pairs whose source word is in the test dictionary were left out of the seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from fipp import FIPP, Alignment, FippWarning, Lexicon, Vectors
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+PAIRS = {"en-fr": ("en.spacymd300", "fr.spacymd300"), "en-ru": ("en.wink100", "ru.navecnews300")}
+
+
+def seeds(source, target, languages, xling):
+    identical = Lexicon.identical(source, target)
+    words = Lexicon.identical(source, target, numerals=False)
+    cldr = Lexicon.from_cldr(*languages)
+    cognates = Lexicon.cognates(source, target)
+    return {
+        "XLING 1K": Lexicon.load(xling / "train.1k.tsv"),
+        "XLING 5K": Lexicon.load(xling / "train.5k.tsv"),
+        "CLDR names": cldr,
+        "CLDR without emoji": Lexicon.from_cldr(
+            *languages, kinds=["territories", "languages", "scripts", "months", "weekdays", "units", "cities"]
+        ),
+        "identical": identical,
+        "identical, no numerals": words,
+        "identical, 5 letters or more": Lexicon.identical(source, target, min_length=5, numerals=False),
+        "numerals": Lexicon.numerals(source, target),
+        "cognates": cognates,
+        "cognates, distance 0.25": Lexicon.cognates(source, target, max_distance=0.25),
+        "cognates, equal only": Lexicon.cognates(source, target, max_distance=0),
+        "CLDR + numerals": cldr + Lexicon.numerals(source, target),
+        "CLDR + cognates": cldr + cognates,
+        "CLDR + identical": cldr + identical,
+    }
+
+
+def share_right(lexicon, gold):
+    known = {}
+    for source, target in gold:
+        known.setdefault(source, set()).add(target)
+    judged = [(source, target) for source, target in lexicon if source in known]
+    return sum(target in known[source] for source, target in judged), len(judged)
+
+
+def score(seed, source, target, test, setting):
+    rows = seed.lookup(source, target).rows
+    start = time.perf_counter()
+    alignment = Alignment(setting.fit(source.matrix, target.matrix, rows), source, target)
+    seconds = time.perf_counter() - start
+    return [alignment.evaluate(test, retrieval=way).map for way in ("cosine", "csls")], seconds
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=list(PAIRS))
+    parser.add_argument("--self-learning", type=int, default=4000)
+    parser.add_argument("--seeds", default="", help="only seeds whose name contains this")
+    arguments = parser.parse_args()
+    if not DATA.exists():
+        sys.exit(f"there is no data in {DATA}")
+    warnings.simplefilter("ignore", FippWarning)
+    for pair in arguments.pairs:
+        source, target = (Vectors.load(DATA / "vectors" / f"{name}.npy") for name in PAIRS[pair])
+        xling = DATA / "xling" / pair
+        test, gold = Lexicon.load(xling / "test.2k.tsv"), Lexicon.load(xling / "train.5k.tsv")
+        held_out = {word for word, _ in test}
+        print(f"\n{pair}: {PAIRS[pair][0]} to {PAIRS[pair][1]}\n")
+        print("| seed | pairs | right | FIPP | + self-learning | FIPP without test words | + self-learning |")
+        print("|---|---|---|---|---|---|---|", flush=True)
+        for name, found in seeds(source, target, pair.split("-"), xling).items():
+            if arguments.seeds not in name:
+                continue
+            seed = found.filter(source, target)
+            right, judged = share_right(seed, gold)
+            cells = [name, f"{len(seed):,}", f"{100 * right / judged:.0f} % of {judged:,}" if judged else "–"]
+            strict = Lexicon([(left, right) for left, right in seed if left not in held_out])
+            for lexicon in (seed, strict):
+                for setting in (FIPP(), FIPP(self_learning=arguments.self_learning)):
+                    if name.startswith("XLING") and lexicon is strict:
+                        cells.append("same")
+                        continue
+                    maps, _ = score(lexicon, source, target, test, setting)
+                    cells.append(" / ".join(f"{value:.3f}".lstrip("0") for value in maps))
+            print("| " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
