@@ -53,6 +53,7 @@ def test_entries_of_several_words_are_whole_where_spaces_do_not_separate(tmp_pat
     [
         ("x.tsv", "cat\tmačka\t0.5\ndog\tpas\t-2e-1\n"),
         ("x.txt", "cat mačka 0.5\ndog pas -.2\n"),
+        ("x.txt", "# two of them\nen hr score\ncat mačka 0.5\ndog pas -.2\n"),
         ("x.csv", "cat,mačka,0.5,noun\ndog,pas,-0.2,noun\n"),
         ("x.csv", "cat;mačka;0,5\ndog;pas;-0,2\n"),
         ("x.txt", "cat;mačka;0,5\ndog;pas;-0,2\n"),

@@ -174,8 +174,8 @@ def _rows(lines: list[tuple[int, str]], layout: _Layout, all_columns: bool, insp
     most = 2
     if layout.separator != " " or all_columns:
         most = max((len(fields) for _, _, fields in cut), default=0)
-    elif cut and all(len(fields) == 3 and _number(fields[2], " ") is not None for _, _, fields in cut):
-        most = 3  # "cat chat 0.9" on every line; on one alone it may be a word with a space
+    elif _all_have_scores([fields for _, text, fields in cut if not text.startswith("# ")]):
+        most = 3
     rows = []
     for number, text, fields in cut:
         if _is_pair(fields) and len(fields) <= most:
@@ -183,6 +183,13 @@ def _rows(lines: list[tuple[int, str]], layout: _Layout, all_columns: bool, insp
         elif not text.startswith("# "):
             inspector.skip(MALFORMED, f"line {number}", text, counted(len(fields), "field"))
     return rows
+
+
+def _all_have_scores(rows: list[list[str]]) -> bool:
+    """Tell whether every line is like "cat chat 0.9", below a header perhaps; one alone may be a word with a space."""
+    if len(rows) > 1 and len(rows[0]) == 3 and _number(rows[0][2], " ") is None:
+        rows = rows[1:]
+    return bool(rows) and all(len(fields) == 3 and _number(fields[2], " ") is not None for fields in rows)
 
 
 def _third_column(rows: list[list[str]], layout: _Layout) -> list[float] | None:
