@@ -84,7 +84,7 @@ def main():
     parser.add_argument("--settings", default="", help="only settings whose name contains this")
     arguments = parser.parse_args()
     if not DATA.exists():
-        sys.exit(f"there is no data in {DATA}")
+        sys.exit("there is no data in ../shared/data")
     warnings.simplefilter("ignore", FippWarning)
 
     columns = [(pair, size) for pair in arguments.pairs for size in arguments.sizes]

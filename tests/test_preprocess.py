@@ -13,8 +13,8 @@ from fipp.preprocess import Centre, Isotropic, IterativeNormalization, Unchanged
 NAMES = ["none", "unit", "centre", "isotropic", "isotropic-textbook", "iterative", "unit+centre+unit"]
 
 
-@pytest.fixture
-def X(rng):
+@pytest.fixture(name="X")
+def vocabulary(rng):
     return rng.standard_normal((200, 6)) * np.arange(1, 7) + np.array([3, 0, 0, 1, 0, -2])
 
 

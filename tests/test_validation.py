@@ -52,7 +52,7 @@ def test_infinities_of_both_signs_do_not_cancel():
         (np.zeros((3, 0)), "X has no columns"),
         ([["a", "b"]], "X must hold numbers only"),
         ([[{}, 1]], "X must hold numbers only"),
-        ([[None, 1]], "X must hold numbers only"),
+        ([[None, 1]], "row 0 of X holds NaN"),
         ([[1, 2], [3]], "X must be a matrix whose rows are all of the same length"),
         ([[1j, 2]], "complex"),
         (scipy.sparse.eye_array(3, format="csr"), r"sparse.*X\.toarray\(\)"),

@@ -198,9 +198,11 @@ class IterativeNormalization(_Preprocessor):
             self.means_ = np.vstack([self.means_, mean.astype(np.float32)])
 
     def _apply(self, X: NDArray) -> NDArray[np.float32]:
+        zero = ~X.any(axis=1)
         for mean in self.means_:
             X = unit_rows(X) - mean
-        return _as_float32(X)
+            X[zero] = 0
+        return X
 
 
 def _as_float32(X: NDArray) -> NDArray[np.float32]:

@@ -250,11 +250,11 @@ def test_without_pairs_both_sides_must_have_as_many_rows(spaces):
 @pytest.mark.parametrize("bad", [np.zeros(5), np.float64(3), np.zeros((2, 3, 4)), np.zeros((0, 4)), np.zeros((4, 0))])
 def test_what_is_no_matrix_is_refused(spaces, bad):
     X, Y = spaces
-    with pytest.raises(FippError, match="^X "):
+    with pytest.raises(FippError, match=r"^X "):
         FIPP().fit(bad, Y)
-    with pytest.raises(FippError, match="^Y "):
+    with pytest.raises(FippError, match=r"^Y "):
         FIPP().fit(X, bad)
-    with pytest.raises(FippError, match="^X "):
+    with pytest.raises(FippError, match=r"^X "):
         FIPP().fit(X, Y).transform(bad)
 
 
@@ -332,7 +332,7 @@ def test_a_path_is_refused_where_no_work_can_be_shared(spaces, settings):
     ],
 )
 def test_a_path_checks_every_setting_as_a_fit_does(spaces, grid):
-    with pytest.raises(ValueError, match="epsilon|lam"):
+    with pytest.raises(ValueError, match=r"epsilon|lam"):
         list(FIPP().fit_path(*spaces, **grid))
 
 

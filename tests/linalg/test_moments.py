@@ -191,5 +191,16 @@ def test_the_limit_on_blas_is_lifted_afterwards(how):
         assert n_threads() == before
 
 
+def test_the_limit_on_blas_is_lifted_after_the_last_of_two_maps_that_overlap():
+    with threadpool_limits(2):
+        before = n_threads()
+        first, second = ordered_map(str, range(9)), ordered_map(str, range(9))
+        next(first), next(second)
+        list(first)
+        assert n_threads() == 1
+        list(second)
+        assert n_threads() == before
+
+
 def test_no_work_is_no_results():
     assert list(ordered_map(str, [])) == []

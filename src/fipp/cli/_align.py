@@ -26,6 +26,7 @@ _OPTIONS = {
     "preprocess": "preprocess",
     "max_memory": "max-memory",
 }
+_DECISIVE = ("epsilon", "lam", "solver", "preprocess")
 
 
 def command(
@@ -37,7 +38,10 @@ def command(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model.")],
     method: Annotated[str, typer.Option(metavar="fipp|procrustes", help="How to align.")] = "fipp",
     epsilon: Annotated[
-        float | None, typer.Option(metavar="E", help="ε: inner products that differ by less are used; 0.05 by default.")
+        str | None,
+        typer.Option(
+            metavar="E", help="ε: inner products that differ by less are used; 0.05 by default, none for no filter."
+        ),
     ] = None,
     lam: Annotated[
         float | None,
@@ -93,7 +97,7 @@ def command(
         "max_memory": max_memory,
     }
     aligner = _make_aligner(method, settings, preprocess, components)
-    _files.check_writable(output)
+    _files.check_output(output, source, target, dictionary)
     lexicon = _files.load_lexicon(dictionary, strict=strict)
     lexicon = lexicon.reverse() if reverse_dict else lexicon
     source_vectors = _files.load_vectors(source, report, limit=limit, strict=strict)
@@ -127,6 +131,8 @@ def _make_aligner(method: str, settings: dict[str, Any], preprocess: str | None,
     for name in given:
         if name not in known:
             raise FippError(f"{method} has no --{_OPTIONS[name]}")
+    if "epsilon" in given:
+        given["epsilon"] = _parse_epsilon(given["epsilon"])
     if preprocess is not None:
         given["preprocess"] = preprocess
     if components is not None:
@@ -136,6 +142,15 @@ def _make_aligner(method: str, settings: dict[str, Any], preprocess: str | None,
     make_preprocess(aligner.preprocess)
     parse_memory(settings["max_memory"])
     return aligner
+
+
+def _parse_epsilon(text: str) -> float | None:
+    from fipp.exceptions import FippError
+
+    try:
+        return None if text.lower() == "none" else float(text)
+    except ValueError:
+        raise FippError(f"--epsilon takes a number, or none for no filter, not {text!r}") from None
 
 
 def _remove_components(preprocess: str, components: int) -> Any:
@@ -180,14 +195,16 @@ def _settings(aligner: BaseAligner) -> dict[str, Any]:
     """Give the settings as JSON can hold them; a transformer is named as Python would write it."""
     plain = (str, int, float, bool, type(None))
     settings = aligner.get_params(deep=False)
-    return {name: value if isinstance(value, plain) else str(value) for name, value in settings.items()}
+    return {
+        name: value if isinstance(value, plain) else " ".join(str(value).split()) for name, value in settings.items()
+    }
 
 
 def _describe(method: str, aligner: BaseAligner) -> str:
-    """Name the method and those of its settings that the command line knows."""
+    """Name the method and those of its settings that decide what comes out."""
     settings = _settings(aligner)
-    named = [f"{option} {settings[name]}" for name, option in _OPTIONS.items() if settings.get(name)]
-    return f"{method}: {', '.join(named)}"
+    named = [f"{_OPTIONS[name]} {settings[name]}" for name in _DECISIVE if name in settings]
+    return f"{method}: {', '.join(named)}".replace("None", "none")
 
 
 def _show(alignment: Alignment, method: str, seconds: float, output: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -65,4 +67,7 @@ for _name, _module in {
 
 def main() -> None:
     """Run the command line: the entry point of ``fipp``."""
+    # A word or a file name that the terminal's encoding does not have is escaped rather than fatal.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="fipp")

@@ -66,7 +66,7 @@ def command(
     report = _console.Reporter(quiet)
     output.mkdir(parents=True, exist_ok=True)
     model, picture = output / "en-fr.fipp", output / "en-fr.png"
-    _files.check_writable(model)
+    _files.check_output(model)
     demo = load_demo()
     report.note(f"English: {len(demo.source):,} words x {demo.source.dim}")
     report.note(f"French: {len(demo.target):,} words x {demo.target.dim}")

@@ -5,6 +5,7 @@ Defects of fipp itself are not dressed up: whatever no user can cause keeps its 
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ INTERRUPTED = 130
 @contextmanager
 def readable_failures() -> Iterator[None]:
     """Turn failures into a line on standard error and an exit code, and warnings into lines."""
+    _console.written.clear()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", FippWarning)
@@ -52,16 +54,16 @@ def _message(error: Exception) -> str | None:
     if isinstance(error, UnicodeDecodeError):
         return f"this is not UTF-8 text: {error.reason} at byte {error.start}"
     if isinstance(error, MemoryError):
-        return f"the memory does not suffice ({error}). Take fewer words (--limit) or less room (--max-memory)"
+        return f"the memory does not suffice{f' ({error})' if str(error) else ''}: take fewer words with --limit"
     if isinstance(error, FippError) or _is_of_a_setting(error):
         return " ".join(str(error).split())
     return None
 
 
 def _is_of_a_setting(error: Exception) -> bool:
-    from sklearn.utils._param_validation import InvalidParameterError
-
-    return isinstance(error, InvalidParameterError)
+    # Looked up, not imported: scikit-learn takes a second to load, and `fipp align --help` comes through here too.
+    validation = sys.modules.get("sklearn.utils._param_validation")
+    return validation is not None and isinstance(error, validation.InvalidParameterError)
 
 
 def _show_warning(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,15 +46,24 @@ def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *,
     return Alignment.load(model, load_vectors(source, report, limit=limit), load_vectors(target, report, limit=limit))
 
 
-def check_writable(path: Path) -> None:
-    """Raise a FippError now if ``path`` could not be written after the long work."""
+def check_output(output: Path, *inputs: Path) -> None:
+    """Raise a FippError now if ``output`` could not be written after the long work, or would overwrite an input."""
+    from fipp.exceptions import FippError
     from fipp.io._atomic import atomic_path
 
-    class _NotNow(Exception):  # noqa: N818
-        """Leaves the block without writing."""
+    replaced = [path for path in _files_of(output) if path.exists()]
+    for read in (path for given in inputs for path in _files_of(given)):
+        if any(read.exists() and read.samefile(path) for path in replaced):
+            raise FippError(f"{output} would overwrite the input {read}; give it another name")
+    with suppress(_NotNow), atomic_path(output):
+        raise _NotNow
 
-    try:
-        with atomic_path(path):
-            raise _NotNow
-    except _NotNow:
-        pass
+
+class _NotNow(Exception):  # noqa: N818
+    """Leaves a block that would write a file."""
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Give the file, and the one that belongs to it if it may be a matrix with its words beside it."""
+    beside = {".npy": ".txt", ".txt": ".npy"}.get(path.suffix.lower())
+    return [path] if beside is None else [path, path.with_suffix(beside)]

@@ -42,8 +42,7 @@ def command(
 
     report = _console.Reporter(quiet)
     format_to_write(output)
-    _keep_input(vectors, output)
-    _files.check_writable(output)
+    _files.check_output(output, model, vectors)
     alignment = Alignment.load(model)
     loaded = _files.load_vectors(vectors, report, limit=limit, strict=strict)
     _check_dimension(alignment, loaded, target, model, vectors)
@@ -53,21 +52,6 @@ def command(
         mapped.save(output)
     _console.written.append(output)
     _console.show(f"{output}: {len(mapped):,} words x {mapped.dim}")
-
-
-def _keep_input(vectors: Path, output: Path) -> None:
-    """Refuse to write over the input, or over one of its two files if it is a matrix with its words."""
-    from fipp.exceptions import FippError
-
-    for read in _files_of(vectors):
-        for replaced in _files_of(output):
-            if read.exists() and replaced.exists() and read.samefile(replaced):
-                raise FippError(f"{output} would overwrite the input {read}; give it another name")
-
-
-def _files_of(path: Path) -> list[Path]:
-    beside = {".npy": ".txt", ".txt": ".npy"}.get(path.suffix.lower())
-    return [path] if beside is None else [path, path.with_suffix(beside)]
 
 
 def _check_dimension(alignment: Alignment, vectors: Vectors, target: bool, model: Path, path: Path) -> None:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from threading import Lock
 from typing import TypeVar
 
 import scipy.linalg  # noqa: F401  its BLAS must be loaded before the controller looks around
@@ -22,6 +23,32 @@ Result = TypeVar("Result")
 def _blas() -> ThreadpoolController:
     """Find the loaded BLAS libraries, once: looking for them takes longer than a small product."""
     return ThreadpoolController().select(user_api="blas")
+
+
+class _SingleThreadedBlas:
+    """Limits BLAS to one thread from when the first comes in until the last has left.
+
+    The limit counts for the whole process. If every map set and lifted its own, of two that overlap the one that ends
+    last would put back what it found: the limit of the other.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _blas().limit(limits=1)
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_SINGLE_THREADED_BLAS = _SingleThreadedBlas()
 
 
 def n_threads() -> int:
@@ -48,7 +75,7 @@ def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterat
     [0, 1, 4, 9]
     """
     threads = n_threads()
-    with _blas().limit(limits=1):
+    with _SINGLE_THREADED_BLAS:
         if threads == 1:
             yield from map(work, items)
             return

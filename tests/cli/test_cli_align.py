@@ -1,0 +1,155 @@
+"""`fipp align`."""
+
+import json
+
+import numpy as np
+import pytest
+
+import fipp
+from fipp.preprocess import Isotropic
+
+
+def align(run, space, *options):
+    return run("align", space.source, space.target, "--dict", space.seed, "-o", space.model, *options)
+
+
+def test_the_model_is_what_the_library_gives(run, space):
+    assert align(run, space, "--epsilon", 0.1, "--lambda", 0.5, "--components", 2).exit_code == 0
+    expected = fipp.align(
+        space.source, space.target, space.seed, epsilon=0.1, lam=0.5, preprocess=Isotropic(n_components=2)
+    )
+    written = fipp.Alignment.load(space.model)
+    assert np.array_equal(written.aligner.map_, expected.aligner.map_)
+    assert written.aligner.get_params()["epsilon"] == 0.1
+
+
+def test_notes_go_to_stderr_and_the_summary_to_stdout(run, space):
+    result = align(run, space)
+    assert "e.vec: 300 words x 12" in result.stderr
+    assert "seed.tsv: 200 of 200 pairs found (100.0 %)" in result.stderr
+    assert "kept" in result.stdout and str(space.model.name) in result.stdout
+    assert "words x" not in result.stdout
+
+
+def test_json_is_alone_on_stdout_and_stderr_is_silent(run, space):
+    result = align(run, space, "--json")
+    told = json.loads(result.stdout)
+    assert told["method"] == "fipp" and told["seed"]["found"] == 200
+    assert told["source"] == {"words": 300, "dimensions": 12}
+    assert 0 < told["kept_fraction"] <= 1 and told["model"] == str(space.model)
+    assert result.stderr == ""
+
+
+def test_quiet_leaves_only_the_summary(run, space):
+    result = align(run, space, "--quiet")
+    assert result.stderr == "" and "method" in result.stdout
+
+
+def test_procrustes_gets_no_settings_of_fipp(run, space):
+    result = align(run, space, "--method", "procrustes", "--json")
+    assert json.loads(result.stdout)["settings"] == {"preprocess": "unit"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "procrustes", "--epsilon", "0.1"], "procrustes has no --epsilon"),
+        (["--method", "procrustes", "--components", "2"], "'unit' removes no components"),
+        (["--method", "magic"], "there is no method 'magic'; known are fipp, procrustes"),
+        (["--epsilon", "-1"], "'epsilon' parameter of FIPP must be"),
+        (["--epsilon", "wide"], "--epsilon takes a number, or none for no filter, not 'wide'"),
+        (["--epsilon", ""], "--epsilon takes a number"),
+        (["--solver", "magic"], "'solver' parameter of FIPP must be"),
+        (["--preprocess", "magic"], "there is no preprocessing 'magic'"),
+        (["--max-memory", "2XB"], "'2XB' is not a size"),
+        (["--components", "12"], "n_components must be"),
+    ],
+)
+def test_wrong_settings_are_refused_in_one_line(run, space, options, message):
+    result = align(run, space, "--quiet", *options)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: ") and message in result.stderr
+    assert result.stderr.count("\n") == 1 and result.stdout == ""
+    assert not space.model.exists()
+
+
+def test_wrong_settings_are_refused_before_anything_is_read(run, space):
+    space.source.unlink()
+    assert "procrustes has no --lambda" in align(run, space, "--method", "procrustes", "--lambda", "1").stderr
+
+
+def test_components_reach_every_isotropic_step_of_a_chain(run, space):
+    assert align(run, space, "--preprocess", "isotropic+unit", "--components", 3).exit_code == 0
+    steps = fipp.Alignment.load(space.model).aligner.source_preprocess_.steps
+    assert steps[0][1].components_.shape == (3, 12)
+
+
+def test_the_filter_can_be_switched_off(run, space):
+    result = align(run, space, "--epsilon", "none")
+    assert "epsilon none" in result.stdout and "kept 100.0 %" in result.stdout
+    assert fipp.Alignment.load(space.model).aligner.epsilon is None
+
+
+def test_a_missing_file_is_named(run, space):
+    space.target.unlink()
+    result = align(run, space)
+    assert result.exit_code == 2 and f"error: there is no file {space.target}" in result.stderr
+
+
+def test_a_missing_folder_is_noticed_before_the_vectors_are_read(run, space):
+    result = run("align", space.source, space.target, "--dict", space.seed, "-o", space.folder / "no" / "m.fipp")
+    assert result.exit_code == 2 and "does not exist" in result.stderr
+    assert "words x" not in result.stderr
+
+
+def test_an_output_that_is_a_folder_is_refused(run, space):
+    result = run("align", space.source, space.target, "--dict", space.seed, "-o", space.folder)
+    assert result.exit_code == 2 and "not a regular file" in result.stderr
+
+
+@pytest.mark.parametrize("victim", ["source", "target", "seed"])
+def test_an_input_is_never_overwritten(run, space, victim):
+    path = getattr(space, victim)
+    before = path.read_bytes()
+    result = run("align", space.source, space.target, "--dict", space.seed, "-o", path)
+    assert result.exit_code == 2 and "would overwrite the input" in result.stderr
+    assert path.read_bytes() == before
+
+
+def test_an_empty_dictionary_is_refused(run, space):
+    space.seed.write_text("")
+    result = align(run, space)
+    assert result.exit_code == 2 and "holds no pair of words" in result.stderr
+
+
+def test_a_reversed_dictionary_is_recognised_and_can_be_turned(run, space):
+    fipp.Lexicon.load(space.seed).reverse().save(space.seed)
+    result = align(run, space)
+    assert result.exit_code == 2 and "--reverse-dict" in result.stderr
+    assert align(run, space, "--reverse-dict").exit_code == 0
+
+
+def test_a_warning_of_the_library_is_one_line(run, space):
+    fipp.Lexicon(list(fipp.Lexicon.load(space.seed))[:5]).save(space.seed)
+    result = align(run, space, "--quiet")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: 5 pairs are fewer than the source's 12 dimensions")
+    assert result.stderr.count("\n") == 1
+
+
+def test_rows_that_were_skipped_are_told_even_when_quiet_and_refused_when_strict(run, space):
+    with open(space.source, "a", encoding="utf-8") as file:
+        file.write("broken 1 2\n")
+    assert "warning: e.vec: 300 words x 12; skipped 1 ragged row" in align(run, space, "--quiet").stderr
+    result = align(run, space, "--strict")
+    assert result.exit_code == 2 and "broken" in result.stderr
+
+
+def test_limit_reads_the_first_words_only(run, space):
+    told = json.loads(align(run, space, "--limit", 150, "--json").stdout)
+    assert told["source"]["words"] == 150 and told["seed"] == {"found": 150, "total": 200, "coverage": 0.75}
+
+
+def test_self_learned_pairs_are_counted(run, space):
+    result = align(run, space, "--self-learning", 20)
+    assert "220, 20 of them found by self-learning" in result.stdout

@@ -1,0 +1,58 @@
+"""The command as a whole: help, version, and how quickly it answers."""
+
+import subprocess
+import sys
+
+import pytest
+
+import fipp
+
+COMMANDS = ["align", "eval", "translate", "transform", "demo"]
+
+
+def test_the_version_is_that_of_the_package(run):
+    assert run("--version").stdout == f"fipp {fipp.__version__}\n"
+
+
+def test_without_arguments_the_help_is_shown(run):
+    assert "Usage" in run().output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(run, command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"Example: fipp {command}" in " ".join(result.stdout.split())
+
+
+def test_the_help_names_every_command(run):
+    assert all(command in run("--help").stdout for command in COMMANDS)
+
+
+def test_python_m_fipp_is_the_command(execute):
+    assert execute("--version").stdout == f"fipp {fipp.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["align", "--help"], ["align"]])
+def test_help_answers_without_loading_numpy(arguments):
+    program = (
+        "import sys\n"
+        "from fipp.cli import main\n"
+        f"sys.argv[1:] = {arguments}\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "sys.exit(bool({'numpy', 'scipy', 'sklearn'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True).returncode == 0
+
+
+def test_everything_the_package_promises_is_there():
+    assert {name for name in fipp.__all__ if not hasattr(fipp, name)} == set()
+    assert set(fipp.__all__) <= set(dir(fipp))
+
+
+def test_an_unknown_name_of_the_package_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        fipp.nothing  # noqa: B018

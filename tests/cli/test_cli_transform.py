@@ -1,0 +1,53 @@
+"""`fipp transform`."""
+
+import numpy as np
+import pytest
+
+from fipp import Alignment, Vectors
+
+
+@pytest.mark.parametrize("name", ["out.vec", "out.vec.gz", "out.npy"])
+def test_mapped_vectors_are_those_of_the_library(run, aligned, name):
+    output = aligned.folder / name
+    result = run("transform", aligned.model, aligned.source, output)
+    assert result.exit_code == 0 and f"{output}: 300 words x 8" in result.stdout
+    expected = Alignment.load(aligned.model).transform(Vectors.load(aligned.source))
+    written = Vectors.load(output)
+    assert written.words == expected.words and np.array_equal(written.matrix, expected.matrix)
+
+
+def test_target_vectors_go_to_the_shared_space_too(run, aligned):
+    output = aligned.folder / "out.npy"
+    assert run("transform", aligned.model, aligned.target, output, "--target", "--limit", 50).exit_code == 0
+    expected = Alignment.load(aligned.model).transform_target(Vectors.load(aligned.target, limit=50))
+    assert np.array_equal(Vectors.load(output).matrix, expected.matrix)
+
+
+def test_the_wrong_dimension_is_refused_with_a_hint(run, aligned):
+    result = run("transform", aligned.model, aligned.target, aligned.folder / "out.npy")
+    assert result.exit_code == 2
+    assert "maps source vectors of 12 dimensions" in result.stderr and "--target" in result.stderr
+    assert not (aligned.folder / "out.npy").exists()
+
+
+@pytest.mark.parametrize("output", ["e.vec", "link.vec", "e-f.fipp"])
+def test_the_inputs_are_never_overwritten(run, aligned, output):
+    (aligned.folder / "link.vec").symlink_to(aligned.source)
+    before = aligned.source.read_bytes(), aligned.model.read_bytes()
+    result = run("transform", aligned.model, aligned.source, aligned.folder / output)
+    assert result.exit_code == 2
+    assert (aligned.source.read_bytes(), aligned.model.read_bytes()) == before
+
+
+def test_the_words_of_a_matrix_are_never_overwritten(run, aligned):
+    matrix = aligned.folder / "e.npy"
+    Vectors.load(aligned.source).save(matrix)
+    words = matrix.with_suffix(".txt").read_bytes()
+    result = run("transform", aligned.model, matrix, matrix.with_suffix(".txt"))
+    assert result.exit_code == 2 and "would overwrite the input" in result.stderr
+    assert matrix.with_suffix(".txt").read_bytes() == words
+
+
+def test_an_unknown_format_is_refused_before_anything_is_read(run, aligned):
+    result = run("transform", aligned.model, aligned.folder / "nothing.vec", aligned.folder / "out.parquet")
+    assert result.exit_code == 2 and "in no format that fipp knows" in result.stderr
