@@ -38,6 +38,18 @@ def load_lexicon(path: Path, *, strict: bool = False) -> Lexicon:
     return lexicon
 
 
+def load_words(path: Path) -> set[str]:
+    """Read words, one a line."""
+    from fipp.exceptions import FippError
+    from fipp.io._stream import read_batches
+
+    lines = (line.decode("utf-8", "replace").strip() for batch in read_batches(path) for line in batch)
+    words = {line for line in lines if line}
+    if not words:
+        raise FippError(f"{path} holds no words")
+    return words
+
+
 def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *, limit: int | None) -> Alignment:
     """Read a model with the vectors of both sides."""
     from fipp import Alignment
