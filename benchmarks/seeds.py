@@ -1,6 +1,6 @@
 """How good a map is without a dictionary: from CLDR names, equal words, equal numerals and cognates.
 
-    python benchmarks/seeds.py [--pairs en-fr en-ru] [--self-learning 4000] [--with-test-words] [--seeds TEXT ...]
+    python benchmarks/seeds.py [--pairs en-fr en-ru] [--limit N] [--with-test-words] [--seeds TEXT ...]
 
 Reads the vectors and XLING dictionaries of ../shared/data and prints Markdown tables. "right" is the share of the pairs
 found that the XLING 5K training dictionary has, of those whose source word it has, with the number of those; many that
@@ -65,6 +65,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=list(PAIRS))
     parser.add_argument("--self-learning", type=int, default=4000)
+    parser.add_argument("--limit", type=int, help="take only so many words of either side")
     parser.add_argument("--with-test-words", action="store_true", help="score the whole seed as well")
     parser.add_argument("--seeds", nargs="+", default=[""], help="only seeds whose name contains one of these")
     arguments = parser.parse_args()
@@ -76,11 +77,11 @@ def main():
     if arguments.with_test_words:
         names += ["FIPP, with test words", "+ self-learning"]
     for pair in arguments.pairs:
-        source, target = (Vectors.load(DATA / "vectors" / f"{name}.npy") for name in PAIRS[pair])
+        source, target = (Vectors.load(DATA / "vectors" / f"{name}.npy", arguments.limit) for name in PAIRS[pair])
         xling = DATA / "xling" / pair
         test, gold = Lexicon.load(xling / "test.2k.tsv"), Lexicon.load(xling / "train.5k.tsv")
         held_out = {word for word, _ in test}
-        print(f"\n{pair}: {PAIRS[pair][0]} to {PAIRS[pair][1]}\n")
+        print(f"\n{pair}: {len(source):,} words of {PAIRS[pair][0]}, {len(target):,} of {PAIRS[pair][1]}\n")
         print("| seed | pairs found | right | pairs used |", " | ".join(names), "|")
         print("|---|---|---|---|---|---" + "|---|---" * arguments.with_test_words + "|", flush=True)
         for name, found in seeds(source, target, pair.split("-"), xling).items():
@@ -93,6 +94,9 @@ def main():
             print(f"| {name} | {len(whole):,} | {share} | {len(used):,} |", end="", flush=True)
             for seed in (used, whole)[: 1 + arguments.with_test_words]:
                 for setting in settings:
+                    if not len(seed):
+                        print(" – |", end="")
+                        continue
                     maps = score(seed, source, target, test, setting)
                     print(" " + " / ".join(f"{value:.3f}".lstrip("0") for value in maps), end=" |", flush=True)
             print(flush=True)
