@@ -2,8 +2,9 @@
 
     python benchmarks/accuracy.py [--csls] [--pairs en-fr ...] [--sizes 1k 5k]
 
-Reads the vectors and XLING dictionaries of ../shared/data. Every setting is fitted on the training dictionary and scored
-on the test dictionary (mean average precision over the whole target vocabulary, by cosine; with --csls by CSLS too).
+Reads the vectors and XLING dictionaries of ../shared/data. Every setting is fitted on the training dictionary and
+scored on the test dictionary (mean average precision over the whole target vocabulary by cosine, with --csls by CSLS
+too).
 Nothing is chosen here: all settings are shown.
 """
 

@@ -1,4 +1,4 @@
-"""Gradient descent against the low-rank approximation (appendix F of the paper): do they meet?
+"""Gradient descent against the low-rank approximation (appendix F of the paper).
 
     python benchmarks/descent.py [--steps 10000] [--pair fi-fr] [--figure losses.png]
 
@@ -40,7 +40,8 @@ def main():
         X_s, _, aligned[name] = aligner._seed_vectors()
         reconstruction, transfer, weight = aligner.objective_
         print(
-            f"{name:7s} objective {aligner.objective_.total:9.2f} = {reconstruction:8.2f} + {weight:.2f} · {transfer:8.2f}"
+            f"{name:7s} objective {aligner.objective_.total:9.2f}"
+            f" = {reconstruction:8.2f} + {weight:.2f} · {transfer:8.2f}"
             f"   test MAP {test_map:.4f}   {time.perf_counter() - start:.1f} s"
         )
     print("\ndistance from the low-rank approximation, up to rotation, relative to it:")

@@ -68,9 +68,7 @@ def choose_rows(words: list[str], required: set[str], language: str) -> list[int
     missing = required.difference(words)
     unwanted = {word for word in required if not is_demo_word(word, language)}
     if missing or unwanted:
-        raise SystemExit(
-            f"{language}: lexicon words without a vector or unwanted: {sorted(missing | unwanted)}"
-        )
+        raise SystemExit(f"{language}: lexicon words without a vector or unwanted: {sorted(missing | unwanted)}")
     n_frequent = N_WORDS - len(required)
     frequent = [i for i, word in enumerate(words) if word not in required and is_demo_word(word, language)]
     return sorted([i for i, word in enumerate(words) if word in required] + frequent[:n_frequent])
@@ -85,9 +83,7 @@ def quantise(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def with_sorted_header(serialized: bytes) -> bytes:
     """Rewrite the safetensors header in sorted order: the library's order of metadata varies by run."""
     length = int.from_bytes(serialized[:8], "little")
-    header = json.dumps(
-        json.loads(serialized[8 : 8 + length]), sort_keys=True, separators=(",", ":")
-    ).encode()
+    header = json.dumps(json.loads(serialized[8 : 8 + length]), sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
     return len(header).to_bytes(8, "little") + header + serialized[8 + length :]
 
@@ -124,9 +120,7 @@ def build(vectors: Path, language: str, column: int, table: str, source: str) ->
 def main() -> None:
     """Build both languages."""
     parser = argparse.ArgumentParser(description="Build the word vectors of the bundled English-French demo.")
-    parser.add_argument(
-        "--data", type=Path, required=True, metavar="DIR", help="the folder that holds vectors/"
-    )
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="the folder that holds vectors/")
     arguments = parser.parse_args()
     for language, column, table, source in TABLES:
         build(arguments.data / "vectors", language, column, table, source)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from fipp._version import __version__
 from fipp.aligners import METHODS, BaseAligner
@@ -219,6 +220,8 @@ class Alignment:
         list of list of Translation
         """
         words, source, target = list(words), self._side("source"), self._side("target")
+        if not words:
+            return []
         rows = source.find(words)
         for word, row in zip(words, rows, strict=True):
             if row < 0:
@@ -308,6 +311,9 @@ class Alignment:
         >>> fipp.Alignment.load(path)
         Alignment(FIPP, 300 to 300 dimensions, 2262 pairs)
         """
+        # Attributes that are calculated when first read are kept only if they have been.
+        for attribute in ("deviation_", "spectrum_"):
+            getattr(self.aligner, attribute, None)
         arrays, description = to_state(self.aligner)
         header: dict[str, Any] = {"version": __version__, "aligner": description, "seed": self.seed}
         header["scores"] = self.scores
@@ -386,8 +392,9 @@ def _check_vectors(
     # Not by the checksum: another --limit gives the same vectors, only more or fewer of them.
     rows = vectors.find(known["probe"])
     found = rows >= 0
-    same = found.any() and np.allclose(vectors.matrix[rows[found]], probe[found], rtol=1e-2, atol=1e-3)
-    if not same:
+    difference = np.linalg.norm(vectors.matrix[rows[found]] - probe[found])
+    # Not to the last bit: the same vectors may have been stored with fewer digits.
+    if not found.any() or difference > 1e-2 * np.linalg.norm(probe[found]):
         warnings.warn(
             f"{path} was fitted on other {side} vectors than these: their dimension is the same, but not their "
             "values. What it gives for them means nothing unless they are of the same model",
@@ -408,7 +415,7 @@ def _as_lexicon(lexicon: LexiconLike) -> Lexicon:
 
 def _make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseAligner:
     if not isinstance(method, str):
-        return method.set_params(**options)
+        return clone(method).set_params(**options)
     if method not in METHODS:
         raise FippError(f"there is no method {method!r}; known are {', '.join(METHODS)}")
     cls = METHODS[method]

@@ -68,9 +68,9 @@ def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArr
 def _require_finite(array: NDArray, name: str) -> None:
     for rows in row_blocks(len(array)):
         block = array[rows]
-        # One sum tells for a whole block, unless finite numbers add up to infinity.
+        # Column sums tell for a whole block, unless finite numbers add up to infinity.
         with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(block.sum(dtype=np.float64)):
+            if np.isfinite(np.ones(len(block), block.dtype) @ block).all():
                 continue
         for row, column in np.argwhere(~np.isfinite(block))[:1]:
             raise FippError(

@@ -9,6 +9,7 @@ import fipp_reference as reference
 import joblib
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from fipp import FIPP, FippError, FippWarning, Procrustes
 from fipp.linalg import _gram
@@ -404,3 +405,17 @@ def test_the_score_is_the_mean_reciprocal_rank_by_cosine(spaces):
         cosines = [mapped[i] @ t / np.linalg.norm(mapped[i]) / np.linalg.norm(t) for t in target]
         total += 1 / sum(cosine >= cosines[i] for cosine in cosines)
     assert aligner.score(X, Y) == pytest.approx(total / 120, abs=2e-3)
+
+
+@pytest.mark.parametrize("self_learning", [0, 100])
+def test_the_map_has_the_same_bits_whatever_the_number_of_threads(self_learning):
+    X, Y = reference.related_vocabularies(np.random.default_rng(5), 2000, 60, 70)
+    pairs = seed_pairs(1200)
+    maps, moved = [], []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            aligner = FIPP(self_learning=self_learning).fit(X, Y, pairs)
+            maps.append(aligner.map_.tobytes())
+            moved.append(aligner.transform(X).tobytes())
+    assert maps[0] == maps[1]
+    assert moved[0] == moved[1]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._validation import as_matrix, as_pairs
 from fipp.exceptions import FippError, FippWarning
-from fipp.linalg import Progress, row_blocks
+from fipp.linalg import Progress, ordered_map, row_blocks
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import gold_ranks
 
@@ -83,8 +83,12 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = as_matrix(X, "X", n_columns=self.n_features_in_)
         out = np.empty((len(X), self.map_.shape[1]), dtype=np.float32)
-        for rows in row_blocks(len(X)):
+
+        def map_rows(rows: slice) -> None:
             np.matmul(self.source_preprocess_.transform(X[rows]), self.map_, out=out[rows])
+
+        for _ in ordered_map(map_rows, row_blocks(len(X))):
+            pass
         return out
 
     def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:

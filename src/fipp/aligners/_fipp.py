@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral, Real
@@ -20,13 +20,16 @@ from fipp.aligners._self_learning import induce_pairs
 from fipp.aligners._solvers import Solution, descent_map, eigen_map, linear_map
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import (
+    FilteredGram,
     FilteredObjective,
     Objective,
     Progress,
+    cross_products,
     deviation_from_orthogonal,
     filtered_gram,
     ordered_map,
     rotation,
+    single_threaded_blas,
     thin_svd,
     weighted_cross,
 )
@@ -97,7 +100,8 @@ class FIPP(BaseAligner):
     weights_ : ndarray of shape (c,)
         Weight of each pair in the rotation; the largest is 1.
     spectrum_ : ndarray of shape (r,)
-        Eigenvalues of the aligned Gram matrix X̃_sX̃_sᵀ that are not zero, falling.
+        Eigenvalues of the aligned Gram matrix X̃_sX̃_sᵀ, as many as X̃_s has dimensions, falling. Calculated when first
+        read.
     deviation_ : float
         How far X̃_s is from the nearest rotation of X_s, relative to it (appendix D.1). Calculated when first read.
     objective_ : Objective
@@ -187,6 +191,12 @@ class FIPP(BaseAligner):
         X_s, _, aligned = self._seed_vectors()
         return deviation_from_orthogonal(X_s, aligned)
 
+    @cached_property
+    def spectrum_(self) -> NDArray[np.float64]:
+        """Eigenvalues of the aligned Gram matrix X̃_sX̃_sᵀ, as many as X̃_s has dimensions, falling."""
+        _, _, aligned = self._seed_vectors()
+        return np.maximum(np.linalg.eigvalsh(cross_products(aligned, aligned))[::-1], 0)
+
     def _seed_vectors(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Give X_s, X_t and X̃_s."""
         if not hasattr(self, "_seed"):
@@ -203,7 +213,7 @@ class FIPP(BaseAligner):
         epsilons: Sequence[float | None],
         lams: Sequence[float],
         progress: Progress | None = None,
-    ) -> Iterator[FIPP]:
+    ) -> list[FIPP]:
         """Fit a whole grid of ε and λ in one pass over the Gram tiles.
 
         Parameters
@@ -213,9 +223,9 @@ class FIPP(BaseAligner):
         epsilons, lams : sequences of float
             The grid; an ε may be None.
 
-        Yields
-        ------
-        FIPP
+        Returns
+        -------
+        list of FIPP
             A fitted aligner for each ε and λ, λ changing fastest.
 
         Examples
@@ -243,10 +253,10 @@ class FIPP(BaseAligner):
                 if name.endswith("_"):
                     setattr(fitted, name, value)
             gram = gram_of[fitted._threshold]
-            fitted._keep(X_s, X_t, linear_map(factors, gram, fitted.lam, self._rank_of(X_s, X_t)))
+            fitted._keep(X_s, X_t, linear_map(factors, gram, fitted.lam, self._rank_of(X_s, X_t)), gram)
             return fitted
 
-        yield from ordered_map(solve, grid)
+        return list(ordered_map(solve, grid))
 
     @property
     def _threshold(self) -> float:
@@ -275,12 +285,12 @@ class FIPP(BaseAligner):
         return np.concatenate([pairs, self.self_learned_pairs_])
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
-        solution = self._solve(X_s, X_t, progress)
+        first = solution = self._solve(X_s, X_t, progress)
         W = solution.W
         for _ in range(self.n_rounds - 1):
             solution = self._solve(X_s @ W.astype(np.float32), X_t, progress)
             W = W @ solution.W
-        self._keep(X_s, X_t, replace(solution, W=W))
+        self._keep(X_s, X_t, replace(solution, W=W), first.gram)
 
     def _solve(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> Solution:
         rank, threshold = self._rank_of(X_s, X_t), self._threshold
@@ -303,15 +313,15 @@ class FIPP(BaseAligner):
             **shared,
         )
 
-    def _keep(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], solution: Solution) -> None:
-        """Rotate the solution onto the target and set the fitted attributes."""
-        c, gram = len(X_s), solution.gram
-        self.weights_ = self._weights(gram.residual_norms(self.lam))
+    @single_threaded_blas
+    def _keep(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], solution: Solution, gram: FilteredGram) -> None:
+        """Rotate the solution onto the target and set the fitted attributes; ``gram`` is that of X_s itself."""
+        c = len(X_s)
+        self.weights_ = self._weights(solution.gram.residual_norms(self.lam))
         # The rotation is found for what words get in the end, X_s W, as the authors' code does.
         omega = rotation(solution.W.T @ weighted_cross(X_s, X_t, self.weights_))
         self.map_ = (solution.W @ omega).astype(np.float32)
         self.kept_fraction_, self.kept_per_pair_ = gram.kept_fraction, gram.kept / c
-        self.spectrum_ = solution.spectrum
         if solution.losses is not None:
             self.losses_ = solution.losses
         self._seed = X_s, X_t, solution

@@ -21,8 +21,9 @@ from fipp.linalg import (
     Progress,
     descend,
     filtered_gram,
-    positive_part,
+    positive_root,
     pull,
+    single_threaded_blas,
     target_gram_eigen,
     thin_svd,
 )
@@ -37,8 +38,6 @@ class Solution:
     ----------
     W : ndarray of shape (d1, r)
         The linear map; X_s W is rotated onto X_t afterwards.
-    spectrum : ndarray of shape (r,)
-        Eigenvalues of X̃_s X̃_sᵀ that are not zero, falling.
     gram : FilteredGram
         Of this solution's ε.
     aligned : ndarray of shape (c, r), optional
@@ -48,12 +47,12 @@ class Solution:
     """
 
     W: NDArray[np.float64]
-    spectrum: NDArray[np.float64]
     gram: FilteredGram
     aligned: NDArray[np.float32] | None = None
     losses: NDArray[np.float64] | None = None
 
 
+@single_threaded_blas
 def linear_map(factors: ThinFactors, gram: FilteredGram, lam: float, rank: int) -> Solution:
     """Minimise over linear maps X̃_s = X_s W, given X_s = Q diag(σ) Vᵀ and the one pass over Gram tiles.
 
@@ -62,8 +61,7 @@ def linear_map(factors: ThinFactors, gram: FilteredGram, lam: float, rank: int) 
     """
     _, sigma, V = factors
     M = np.diag(sigma**2) + pull(gram.kept_fraction, lam) * gram.transfer
-    values, P = positive_part(M, rank)
-    return Solution((V / sigma) @ (P * np.sqrt(values)), values, gram)
+    return Solution((V / sigma) @ positive_root(M, rank), gram)
 
 
 def eigen_map(
@@ -88,7 +86,7 @@ def eigen_map(
         tiles, epsilon, a, rank, method=method, max_memory=max_memory, progress=progress
     )
     W = (X_s.T @ vectors).astype(np.float64) / np.sqrt(values)
-    return Solution(W, values, gram, vectors * np.sqrt(values).astype(np.float32))
+    return Solution(W, gram, vectors * np.sqrt(values).astype(np.float32))
 
 
 def descent_map(
@@ -112,7 +110,7 @@ def descent_map(
     aligned, losses = descend(objective, start, learning_rate=learning_rate, n_steps=n_steps, progress=progress)
     Q, sigma, V = thin_svd(aligned)
     W = (X_s.T @ Q).astype(np.float64) / sigma @ V.T
-    return Solution(W, sigma**2, gram, aligned, losses)
+    return Solution(W, gram, aligned, losses)
 
 
 def _resize(X: NDArray[np.float32], n_columns: int, random_state: np.random.RandomState) -> NDArray[np.float32]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from fipp.exceptions import FippError
 from fipp.linalg._gram import FloatArray, GramTiles, symmetric_product
 from fipp.linalg._memory import parse_memory
-from fipp.linalg._parallel import Progress
+from fipp.linalg._moments import cross_products, row_blocks
+from fipp.linalg._parallel import Progress, ordered_map, single_threaded_blas
 
 # Directions whose singular value is below this fraction of the largest are float32 noise, not data.
 _NOISE = 1e-5
@@ -30,6 +31,7 @@ class ThinFactors(NamedTuple):
     V: NDArray[np.float64]
 
 
+@single_threaded_blas
 def thin_svd(X: FloatArray) -> ThinFactors:
     """Factor a tall matrix as X = Q diag(σ) Vᵀ, Q orthonormal, σ > 0 falling.
 
@@ -43,13 +45,44 @@ def thin_svd(X: FloatArray) -> ThinFactors:
     array([3., 2.])
     """
     wide = X.astype(np.float64)
-    squared, V = np.linalg.eigh(wide.T @ wide)
+    squared, V = np.linalg.eigh(cross_products(wide, wide))
     squared, V = squared[::-1], V[:, ::-1]
     keep = squared > _NOISE**2 * squared.max(initial=np.finfo(np.float64).tiny)
     sigma, V = np.sqrt(squared[keep]), np.ascontiguousarray(V[:, keep])
-    return ThinFactors((wide @ (V / sigma)).astype(np.float32), sigma, V)
+    Q, inverse = np.empty((len(X), len(sigma)), np.float32), V / sigma
+
+    def fill(rows: slice) -> None:
+        Q[rows] = wide[rows] @ inverse
+
+    for _ in ordered_map(fill, row_blocks(len(X))):
+        pass
+    return ThinFactors(Q, sigma, V)
 
 
+@single_threaded_blas
+def positive_root(M: NDArray[np.float64], rank: int | None = None) -> NDArray[np.float64]:
+    """Give some L with L Lᵀ the positive part of M, or its best approximation of that rank.
+
+    A matrix that is positive definite already, as it mostly is, needs no eigenvectors: its Cholesky factor will do.
+
+    Examples
+    --------
+    >>> positive_root(np.diag([4.0, -1.0]))
+    array([[2.],
+           [0.]])
+    """
+    if rank is None or rank >= len(M):
+        try:
+            factor: NDArray = np.linalg.cholesky((M + M.T) / 2)
+            return factor
+        except np.linalg.LinAlgError:
+            pass
+    values, vectors = positive_part(M, rank)
+    root: NDArray[np.float64] = vectors * np.sqrt(values)
+    return root
+
+
+@single_threaded_blas
 def positive_part(M: NDArray[np.float64], rank: int | None = None) -> tuple[NDArray, NDArray]:
     """Give the eigenvalues above zero (at most ``rank``, largest first) and their eigenvectors.
 

@@ -53,6 +53,8 @@ class FilteredGram:
         Row sums of (G_t − G_s)².
     kept_difference : ndarray of shape (c,)
         The same sums over kept entries only.
+    rounding : float
+        Norm of a row of G_t − G_s below which it is nothing but rounding.
     """
 
     epsilon: float
@@ -60,6 +62,7 @@ class FilteredGram:
     kept: NDArray[np.float64]
     difference: NDArray[np.float64]
     kept_difference: NDArray[np.float64]
+    rounding: float
 
     @property
     def kept_fraction(self) -> float:
@@ -72,7 +75,7 @@ class FilteredGram:
         # On kept entries G* − G_t = (1 − a)(G_s − G_t), elsewhere G_s − G_t.
         squared = self.difference - (1 - (1 - a) ** 2) * self.kept_difference
         norms: NDArray[np.float64] = np.sqrt(np.maximum(squared, 0))
-        return norms
+        return np.where(norms > self.rounding, norms, 0)
 
 
 class GramTiles:
@@ -228,16 +231,17 @@ def filtered_gram(
         return _row_of_tiles(tiles, i, Q, squared_thresholds)
 
     for i, (product, total, count, kept_total) in enumerate(tiles.by_row(work, progress)):
-        rows, rest = tiles.rows(i), slice(i * tiles.size, c)
-        transfer += Q[rows].T @ product
+        rest = slice(i * tiles.size, c)
+        transfer += product
         difference[rest] += total
         kept[:, rest] += count
         kept_difference[:, rest] += kept_total
 
     transfer += np.swapaxes(transfer, 1, 2).copy()  # the halves below the diagonal
     order = np.argsort(descending)
+    rounding = 1e-6 * c**0.5 * float(np.einsum("ij,ij->i", X_s, X_s).max())
     return [
-        FilteredGram(float(epsilon), transfer[e], kept[e], difference, kept_difference[e])
+        FilteredGram(float(epsilon), transfer[e], kept[e], difference, kept_difference[e], rounding)
         for epsilon, e in zip(epsilons, order, strict=True)
     ]
 
@@ -245,7 +249,7 @@ def filtered_gram(
 def _row_of_tiles(
     tiles: GramTiles, i: int, Q: NDArray[np.float32], squared_thresholds: Sequence[np.float32]
 ) -> _RowSums:
-    """Give, for tiles (i, i), (i, i+1), …: products with Q, and row sums over rows from block i on."""
+    """Give, for tiles (i, i), (i, i+1), …: products with Q on both sides, and row sums over rows from block i on."""
     n, first, left = len(squared_thresholds), i * tiles.size, tiles.negated(i)
     n_rows, n_columns = len(left), tiles.n_pairs - first
     product = np.zeros((n, n_rows, Q.shape[1]), dtype=np.float32)
@@ -258,21 +262,24 @@ def _row_of_tiles(
     for j in range(i, tiles.n_blocks):
         tile = tiles.difference(i, j, left)
         square = tile * tile
-        mask, inside = np.empty_like(tile), np.ones(tile.shape, dtype=np.bool_)
+        mask = np.empty_like(tile)
+        inside: NDArray[np.bool_] | np.bool_ = np.True_
         columns = slice(tiles.rows(j).start - first, tiles.rows(j).stop - first)
         _add_sums(difference, square, columns, n_rows, i == j)
         for e, threshold in enumerate(squared_thresholds):
             # Entries that a wider filter took out are zero by now, and must not pass a narrower one for that.
-            inside &= square < threshold
+            inside = (square < threshold) & inside
             # A float mask, because products with a Boolean one are converted entry by entry.
             np.copyto(mask, inside)
             tile *= mask
             square *= mask
-            # Once is enough for a tile above the diagonal, whose mirror image transposition adds: half for one on it.
-            product[e] += (0.5 if i == j else 1.0) * (tile @ Q[tiles.rows(j)])
+            part = tile @ Q[tiles.rows(j)]
+            if i == j:
+                part *= 0.5  # transposition adds the mirror image of every tile, and that of this one is itself
+            product[e] += part
             _add_sums(kept[e], mask, columns, n_rows, i == j)
             _add_sums(kept_difference[e], square, columns, n_rows, i == j)
-    return product, difference, kept, kept_difference
+    return Q[tiles.rows(i)].T @ product, difference, kept, kept_difference
 
 
 def _add_sums(

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fipp.linalg._parallel import ordered_map
 
-# Rows at a time: 4,096 × 300 float32 is 5 MB a thread, and the product is at full speed.
-_ROWS = 4096
+# Rows at a time: 1,024 × 300 float32 stay in the cache between the steps, and products are at full speed.
+_ROWS = 1024
 _SMALL_NORM = 1e-15
 
 
@@ -81,7 +81,7 @@ def mean_and_scatter(
         block = prepare(X[rows])
         # A zero vector says nothing about where the others lie.
         n_rows = int(block.any(axis=1).sum())
-        return n_rows, block.sum(axis=0, dtype=np.float64), block.T @ block if scatter else 0.0
+        return n_rows, np.ones(len(block), np.float32) @ block, block.T @ block if scatter else 0.0
 
     for n_rows, block_total, block_products in ordered_map(moments, row_blocks(len(X))):
         count += n_rows
@@ -89,3 +89,24 @@ def mean_and_scatter(
         products += block_products
     mean = total / max(count, 1)
     return mean, products / max(count, 1) - np.outer(mean, mean) if scatter else products
+
+
+def cross_products(A: NDArray, B: NDArray, weights: NDArray | None = None) -> NDArray[np.float64]:
+    """Give Aᵀ diag(weights) B of two tall matrices: products in their own precision, sums of blocks in float64.
+
+    Examples
+    --------
+    >>> cross_products(np.eye(2), np.eye(2), np.array([1.0, 4.0]))
+    array([[1., 0.],
+           [0., 4.]])
+    """
+
+    def product(rows: slice) -> NDArray:
+        left = A[rows] if weights is None else A[rows] * weights[rows, None].astype(A.dtype)
+        block: NDArray = left.T @ B[rows]
+        return block
+
+    total = np.zeros((A.shape[1], B.shape[1]))
+    for block in ordered_map(product, row_blocks(len(A))):
+        total += block
+    return total

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ContextDecorator
 from functools import cache
-from threading import Lock
+from threading import Lock, local
 from typing import TypeVar
 
 import scipy.linalg  # noqa: F401  its BLAS must be loaded before the controller looks around
@@ -25,7 +27,7 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-class _SingleThreadedBlas:
+class _SingleThreadedBlas(ContextDecorator):
     """Limits BLAS to one thread from when the first comes in until the last has left.
 
     The limit counts for the whole process. If every map set and lifted its own, of two that overlap the one that ends
@@ -33,11 +35,17 @@ class _SingleThreadedBlas:
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside = Lock(), 0
+        self._lock, self._inside, self.allowed = Lock(), 0, 1
+
+    @property
+    def active(self) -> bool:
+        """Whether the limit is in force."""
+        return self._inside > 0
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
+                self.allowed = _allowed()
                 self._limit = _blas().limit(limits=1)
             self._inside += 1
 
@@ -48,7 +56,30 @@ class _SingleThreadedBlas:
                 self._limit.restore_original_limits()
 
 
-_SINGLE_THREADED_BLAS = _SingleThreadedBlas()
+single_threaded_blas = _SingleThreadedBlas()
+"""With it, or decorated by it, a product of small matrices has the same bits whatever the number of threads."""
+
+
+# Whether this is a thread of an `ordered_map`, which must not start threads of its own.
+_here = local()
+
+
+def _become_worker() -> None:
+    _here.is_worker = True
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Give the threads that all maps share: starting them takes longer than many a block."""
+    return ThreadPoolExecutor(threads, "fipp", initializer=_become_worker)
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def _allowed() -> int:
+    return max((library["num_threads"] for library in _blas().info()), default=1)
 
 
 def n_threads() -> int:
@@ -59,7 +90,9 @@ def n_threads() -> int:
     >>> n_threads() >= 1
     True
     """
-    return max((library["num_threads"] for library in _blas().info()), default=1)
+    if getattr(_here, "is_worker", False):
+        return 1
+    return single_threaded_blas.allowed if single_threaded_blas.active else _allowed()
 
 
 def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -75,19 +108,18 @@ def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterat
     [0, 1, 4, 9]
     """
     threads = n_threads()
-    with _SINGLE_THREADED_BLAS:
+    with single_threaded_blas:
         if threads == 1:
             yield from map(work, items)
             return
-        with ThreadPoolExecutor(threads) as pool:
-            waiting: deque[Future[Result]] = deque()
-            try:
-                for item in items:
-                    waiting.append(pool.submit(work, item))
-                    if len(waiting) > 2 * threads:
-                        yield waiting.popleft().result()
-                while waiting:
+        pool, waiting = _pool(threads), deque[Future[Result]]()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > 2 * threads:
                     yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            # Whatever has begun may be writing to memory of ours.
+            wait([future for future in waiting if not future.cancel()])

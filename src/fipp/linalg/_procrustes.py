@@ -7,8 +7,14 @@ from numpy.typing import NDArray
 
 from fipp.exceptions import FippError
 from fipp.linalg._gram import FloatArray
+from fipp.linalg._moments import cross_products
+from fipp.linalg._parallel import single_threaded_blas
+
+# Above this ratio of the eigenvalues of AᵀA, the polar factor is good to six digits and more.
+_WELL_CONDITIONED = 1e-11
 
 
+@single_threaded_blas
 def rotation(cross: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""Give the (semi-)orthogonal Ω of shape (d1, d2) that maximises tr(Ωᵀ AᵀB) for cross = AᵀB.
 
@@ -21,6 +27,14 @@ def rotation(cross: NDArray[np.float64]) -> NDArray[np.float64]:
     array([[ 0.,  1.],
            [-1.,  0.]])
     """
+    d1, d2 = cross.shape
+    if d1 < d2:
+        return rotation(cross.T).T
+    # The polar factor A(AᵀA)^(-1/2): nearly twice as fast as by an SVD, and exact where AᵀA is not too ill-conditioned.
+    squared, V = np.linalg.eigh(cross.T @ cross)
+    if squared.size and squared[0] > _WELL_CONDITIONED * squared[-1]:
+        polar: NDArray[np.float64] = cross @ ((V / np.sqrt(squared)) @ V.T)
+        return polar
     U, s, Vt = np.linalg.svd(cross, full_matrices=False)
     keep = s > np.finfo(np.float32).eps * s.max(initial=0)
     omega: NDArray[np.float64] = U[:, keep] @ Vt[keep]
@@ -36,9 +50,7 @@ def weighted_cross(A: FloatArray, B: FloatArray, weights: NDArray | None = None)
     array([[1., 0.],
            [0., 4.]])
     """
-    if weights is not None:
-        A = A * np.square(weights)[:, None].astype(A.dtype)
-    return (A.T @ B).astype(np.float64)
+    return cross_products(A, B, None if weights is None else np.square(weights))
 
 
 def pip_distance(E: FloatArray, F: FloatArray) -> float:
@@ -63,7 +75,9 @@ def pip_distance(E: FloatArray, F: FloatArray) -> float:
 
 
 def deviation_from_orthogonal(X: FloatArray, mapped: FloatArray) -> float:
-    r"""Give min_Ω \|mapped − XΩ\|_F / \|X\|_F over (semi-)orthogonal Ω: 0 if the map only turned the space.
+    r"""Give \|mapped − XΩ\|_F / \|X\|_F for the nearest rotation Ω of X: 0 if the map only turned the space.
+
+    If ``mapped`` has fewer dimensions than X, Ω is the semi-orthogonal map with the largest inner products instead.
 
     Examples
     --------
