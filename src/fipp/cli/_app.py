@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from fipp._version import __version__
-from fipp.cli import _align, _demo, _evaluate, _options, _transform, _translate
+from fipp.cli import _align, _convert, _demo, _evaluate, _info, _lexicon, _options, _transform, _translate
 from fipp.cli._failures import readable_failures
 
 
@@ -60,9 +60,12 @@ for _name, _module in {
     "eval": _evaluate,
     "translate": _translate,
     "transform": _transform,
+    "convert": _convert,
+    "info": _info,
     "demo": _demo,
 }.items():
     app.command(_name, epilog=_module.EXAMPLE)(_module.command)
+app.add_typer(_lexicon.app, name="lexicon")
 
 
 def main() -> None:

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from fipp.cli._console import Reporter
 
 
-def load_vectors(path: Path, report: Reporter, *, limit: int | None = None, strict: bool = False) -> Vectors:
+def load_vectors(
+    path: Path, report: Reporter, *, limit: int | None = None, strict: bool = False, words: set[str] | None = None
+) -> Vectors:
     """Read vectors and say how many."""
     from fipp import Vectors
 
     with report.progress(f"reading {path.name}"):
-        vectors = Vectors.load(path, limit=limit, strict=strict)
+        vectors = Vectors.load(path, limit=limit, strict=strict, words=words)
     remarks = vectors.report.summary() if vectors.report else None
     if remarks:
         _console.warn(remarks)
@@ -36,6 +38,18 @@ def load_lexicon(path: Path, *, strict: bool = False) -> Lexicon:
     if remarks:
         _console.warn(remarks)
     return lexicon
+
+
+def load_words(path: Path) -> set[str]:
+    """Read words, one a line."""
+    from fipp.exceptions import FippError
+    from fipp.io._stream import read_batches
+
+    lines = (line.decode("utf-8", "replace").strip() for batch in read_batches(path) for line in batch)
+    words = {line for line in lines if line}
+    if not words:
+        raise FippError(f"{path} holds no words")
+    return words
 
 
 def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *, limit: int | None) -> Alignment:

@@ -1,5 +1,6 @@
-"""How well an alignment worked."""
+"""How well an alignment worked, and what the spaces are like."""
 
 from fipp.evaluate._bli import BLIResult, bli
+from fipp.evaluate._space import SpaceReport, describe
 
-__all__ = ["BLIResult", "bli"]
+__all__ = ["BLIResult", "SpaceReport", "bli", "describe"]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._cldr import cldr_names
+from fipp.io._lexicon_file import read_lexicon, write_lexicon
 from fipp.io._lookup import Lookup, look_up
-from fipp.io._report import MALFORMED, Inspector, LoadReport, counted
-from fipp.io._stream import BYTE_ORDER_MARK, encoded, open_for_writing, read_batches, suffix_of
+from fipp.io._report import LoadReport
+from fipp.io._shared_words import cognate_words, equal_numerals, identical_words
 from fipp.io._vectors import Vectors
 from fipp.io._words import fold
+
+Vocabulary = Vectors | Iterable[str]
+"""Words in order of frequency: those of vectors, or just words."""
 
 
 class Lexicon:
@@ -25,13 +29,19 @@ class Lexicon:
     ----------
     pairs : iterable of (str, str)
         The pairs. A word may be in several.
+    scores : array-like of float, optional
+        How sure each pair is, NaN where nothing is known. Higher is better; the scale is the maker's.
 
     Attributes
     ----------
     pairs : list of (str, str)
         The pairs in their order.
+    scores : ndarray of float64 or None
+        The scores in the order of the pairs.
     report : LoadReport or None
         What was skipped or repaired when the lexicon was read from a file.
+    coverage : Lookup or None
+        What `filter` found and did not find of the lexicon that this one was filtered from.
 
     Examples
     --------
@@ -42,9 +52,11 @@ class Lexicon:
     [('mačka', 'cat'), ('pas', 'dog')]
     """
 
-    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, pairs: Iterable[tuple[str, str]], scores: npt.ArrayLike | None = None) -> None:
         self.pairs = [_as_pair(pair, place) for place, pair in enumerate(pairs)]
+        self.scores = None if scores is None else _as_scores(scores, len(self.pairs))
         self.report: LoadReport | None = None
+        self.coverage: Lookup | None = None
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -53,7 +65,16 @@ class Lexicon:
         return iter(self.pairs)
 
     def __repr__(self) -> str:
-        return f"Lexicon({len(self)} pairs)"
+        return f"Lexicon({len(self)} pairs{'' if self.scores is None else ' with scores'})"
+
+    def __add__(self, other: object) -> Lexicon:
+        return self.merge(other) if isinstance(other, Lexicon) else NotImplemented
+
+    def _take(self, places: Iterable[int] | npt.NDArray[np.int64]) -> Lexicon:
+        numbers = np.fromiter(places, dtype=np.int64)
+        return Lexicon(
+            [self.pairs[place] for place in numbers.tolist()], None if self.scores is None else self.scores[numbers]
+        )
 
     def reverse(self) -> Lexicon:
         """Give the lexicon from target to source.
@@ -63,7 +84,78 @@ class Lexicon:
         >>> Lexicon([("cat", "mačka")]).reverse().pairs
         [('mačka', 'cat')]
         """
-        return Lexicon((target, source) for source, target in self.pairs)
+        return Lexicon([(target, source) for source, target in self.pairs], self.scores)
+
+    def head(self, count: int) -> Lexicon:
+        """Give the first ``count`` pairs.
+
+        Examples
+        --------
+        >>> Lexicon([("cat", "mačka"), ("dog", "pas")]).head(1).pairs
+        [('cat', 'mačka')]
+        """
+        if count < 0:
+            raise FippError(f"head takes a number of pairs, not {count}")
+        return self._take(range(min(count, len(self))))
+
+    def at_least(self, score: float) -> Lexicon:
+        """Give the pairs with at least this score; pairs without one are left out.
+
+        Examples
+        --------
+        >>> Lexicon([("cat", "mačka"), ("cat", "pas")], scores=[0.9, 0.1]).at_least(0.5).pairs
+        [('cat', 'mačka')]
+        """
+        if self.scores is None:
+            raise FippError("this lexicon has no scores to choose by")
+        return self._take(np.flatnonzero(self.scores >= score))
+
+    def unique(self) -> Lexicon:
+        """Give each pair once, with the score it has first.
+
+        Examples
+        --------
+        >>> Lexicon([("cat", "mačka"), ("dog", "pas"), ("cat", "mačka")]).unique().pairs
+        [('cat', 'mačka'), ('dog', 'pas')]
+        """
+        first: dict[tuple[str, str], int] = {}
+        for place, pair in enumerate(self.pairs):
+            first.setdefault(pair, place)
+        return self._take(first.values())
+
+    def merge(self, *others: Lexicon) -> Lexicon:
+        """Give the pairs of this lexicon and then those of others, each once; ``a + b`` is ``a.merge(b)``.
+
+        Examples
+        --------
+        >>> (Lexicon([("cat", "mačka")]) + Lexicon([("dog", "pas"), ("cat", "mačka")])).pairs
+        [('cat', 'mačka'), ('dog', 'pas')]
+        """
+        parts = (self, *others)
+        pairs = [pair for part in parts for pair in part.pairs]
+        if all(part.scores is None for part in parts):
+            return Lexicon(pairs).unique()
+        scores = [np.full(len(part), np.nan) if part.scores is None else part.scores for part in parts]
+        return Lexicon(pairs, np.concatenate(scores)).unique()
+
+    def filter(self, source: Vectors, target: Vectors) -> Lexicon:
+        """Give the pairs that two vocabularies have, in whatever case; ``coverage`` says what they have not.
+
+        Pairs that lead to the same two rows as an earlier one are left out.
+
+        Examples
+        --------
+        >>> english, croatian = Vectors(["cat"], [[1.0]]), Vectors(["mačka"], [[1.0]])
+        >>> found = Lexicon([("Cat", "mačka"), ("dog", "pas")]).filter(english, croatian)
+        >>> found.pairs
+        [('Cat', 'mačka')]
+        >>> print(found.coverage.summary())
+        1 of 2 pairs found (50 %); not in the source: 1, such as 'dog'; not in the target: 1, such as 'pas'
+        """
+        lookup = self.lookup(source, target)
+        found = self._take(lookup.pairs_found)
+        found.coverage = lookup
+        return found
 
     def split(self, size: float | int, random_state: int | np.random.Generator | None = 0) -> tuple[Lexicon, Lexicon]:
         """Divide the lexicon at random so that no source word, in whatever case, is in both parts.
@@ -95,10 +187,8 @@ class Lexicon:
             )
         order = np.random.default_rng(random_state).permutation(len(groups))
         chosen = {groups[place] for place in order[:count].tolist()}
-        parts: tuple[list[tuple[str, str]], list[tuple[str, str]]] = ([], [])
-        for pair in self.pairs:
-            parts[fold(pair[0]) not in chosen].append(pair)
-        return Lexicon(parts[0]), Lexicon(parts[1])
+        is_chosen = np.array([fold(source) in chosen for source, _ in self.pairs])
+        return self._take(np.flatnonzero(is_chosen)), self._take(np.flatnonzero(~is_chosen))
 
     def lookup(self, source: Vectors, target: Vectors) -> Lookup:
         """Find the rows of the pairs in two vocabularies, in whatever case the words are written.
@@ -113,13 +203,26 @@ class Lexicon:
         return look_up(self.pairs, source, target)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], strict: bool = False) -> Lexicon:
-        r"""Read pairs, one a line: the source word, the target word.
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        strict: bool = False,
+        *,
+        alternatives: str | None = None,
+        min_score: float | None = None,
+    ) -> Lexicon:
+        r"""Read pairs, one a line: the source word, the target word, perhaps a score.
 
-        The separator is a comma in a ``.csv`` file (with its quotes), a tab if any line has one, and white space
-        otherwise. Columns after the second, such as scores, are ignored where tab or comma separates; where white
-        space does, a line must be two words. Blank lines are skipped, and so is a line that begins with ``# `` and is
-        no pair: a comment. ``#`` alone can be a word. The file may be gzipped.
+        What separates them is found out: a tab if at least half of the lines have one; a comma or a semicolon in a
+        ``.csv`` file (with its quotes), or if it cuts every line of another file into equally many columns; white
+        space otherwise, as in the files of MUSE. Words may contain spaces unless spaces separate.
+
+        If every third column that is there is a number, it becomes the ``scores``; other columns are ignored. Where
+        white space separates, a line must be two words, or every line two words and a number.
+
+        A first line is a header if it says so (``source, target``; ``word, translation``) or if it has a word above a
+        column of numbers. Blank lines are skipped, and so is a line that begins with ``# `` and is no pair: a comment.
+        ``#`` alone can be a word. The file may be gzipped.
 
         Parameters
         ----------
@@ -127,6 +230,12 @@ class Lexicon:
             The file.
         strict : bool, default=False
             Refuse a file with a malformed line; otherwise such lines are skipped and counted in ``report``.
+        alternatives : str, optional
+            Characters that separate several translations of one word: with ``",;"`` the line ``cat<TAB>a, b; c`` gives
+            three pairs. If the character that separates columns is among them, every column but the first holds
+            translations. Nothing is cut when left out, because a comma may belong to a word.
+        min_score : float, optional
+            Leave out pairs with a lower score or none.
 
         Examples
         --------
@@ -134,89 +243,157 @@ class Lexicon:
         >>> path = Path(tempfile.mkdtemp(), "en-hr.txt")
         >>> _ = path.write_text("cat\tma\u010dka\t0.9\ndog\tpas\ncow\n", encoding="utf-8")
         >>> lexicon = Lexicon.load(path)
-        >>> lexicon.pairs
-        [('cat', 'mačka'), ('dog', 'pas')]
+        >>> lexicon.pairs, lexicon.scores
+        ([('cat', 'mačka'), ('dog', 'pas')], array([0.9, nan]))
         >>> print(lexicon.report.summary())
         en-hr.txt: 2 pairs; skipped 1 malformed line (line 3, 'cow', 1 field)
         """
-        path = Path(path)
-        inspector = Inspector(path, strict)
-        # A lexicon is small and its separator depends on all of it, so it is read whole.
-        every_line = (line for batch in read_batches(path, _MAX_BYTES) for line in batch)
-        lines = [(number, line) for number, line in enumerate(map(bytes.strip, every_line), 1) if line]
-        split, columns_may_follow = _separator([line for _, line in lines], path)
-        pairs = []
-        for number, line in lines:
-            text = inspector.decode(line, f"line {number}")
-            fields = split(text)
-            if len(fields) < 2 or not all(fields[:2]) or (len(fields) > 2 and not columns_may_follow):
-                if not text.startswith("# "):
-                    inspector.skip(MALFORMED, f"line {number}", text, counted(len(fields), "field"))
-                continue
-            pairs.append((fields[0], fields[1]))
-        report = inspector.report(counted(len(pairs), "pair"))
-        if not pairs:
-            raise FippError(f"{path} holds no pair of words. {report.summary() or 'It is empty.'}")
-        lexicon = cls(pairs)
-        lexicon.report = report
+        contents = read_lexicon(Path(path), strict=strict, alternatives=alternatives)
+        lexicon = cls(contents.pairs, contents.scores)
+        if min_score is not None:
+            if contents.scores is None:
+                raise FippError(f"{path} has no scores: its third column is not there, or is not all numbers")
+            lexicon = lexicon.at_least(min_score)
+            if not len(lexicon):
+                raise FippError(f"none of the {len(contents.pairs):,} pairs of {path} has a score of {min_score:g}")
+        lexicon.report = contents.report
         return lexicon
 
     def save(self, path: str | os.PathLike[str]) -> None:
         r"""Write the pairs separated by a tab, or by a comma to a ``.csv`` file; gzipped to a ``.gz`` file.
 
+        Scores become a third column.
+
         Examples
         --------
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp(), "en-hr.tsv")
-        >>> Lexicon([("New York", "Njujork")]).save(path)
+        >>> Lexicon([("New York", "Njujork")], scores=[0.5]).save(path)
         >>> path.read_text()
-        'New York\tNjujork\n'
+        'New York\tNjujork\t0.5\n'
         """
-        path = Path(path)
-        if not self.pairs:
-            raise FippError(f"there are no pairs to write to {path}")
-        join: Callable[[tuple[str, str]], str] = _join_csv if suffix_of(path) == ".csv" else "\t".join
-        lines = []
-        for pair in self.pairs:
-            for word in pair:
-                if not word or _strip(word) != word:
-                    raise FippError(f"the word {word!r} cannot be written to {path}: it is empty, or has spaces around")
-                encoded(word, path, "\t\n\r")
-            lines.append(join(pair).encode("utf-8"))
-        # The reader drops one mark at the start of the file; a first word that begins with one needs another.
-        mark = BYTE_ORDER_MARK if lines[0].startswith(BYTE_ORDER_MARK) else b""
-        with open_for_writing(path) as file:
-            file.write(mark + b"\n".join(lines) + b"\n")
+        write_lexicon(self.pairs, self.scores, Path(path))
 
+    @classmethod
+    def identical(
+        cls, source: Vocabulary, target: Vocabulary, *, min_length: int = 1, numerals: bool = True
+    ) -> Lexicon:
+        """Pair the words that two vocabularies spell alike, in the order of the source.
 
-_MAX_BYTES = 1 << 30
-_WHITE_SPACE = " \t\n\r\v\f"  # of ASCII only: a word may contain a no-break space
+        Parameters
+        ----------
+        source, target : Vectors or iterable of str
+            The vocabularies.
+        min_length : int, default=1
+            Leave out shorter words: the shortest are the ones most often alike by chance.
+        numerals : bool, default=True
+            Whether to take numerals too.
 
+        Examples
+        --------
+        >>> Lexicon.identical(["radio", "cat", "7"], ["7", "radio"]).pairs
+        [('radio', 'radio'), ('7', '7')]
+        """
+        return cls(identical_words(source, target, min_length=min_length, numerals=numerals))
 
-def _strip(text: str) -> str:
-    return text.strip(_WHITE_SPACE)
+    @classmethod
+    def numerals(cls, source: Vocabulary, target: Vocabulary) -> Lexicon:
+        """Pair equal numerals, in whatever digits they are written, in the order of the source.
 
+        Numerals are digits of any script, perhaps with ``. , : - / %``, which must agree. Where a vocabulary writes a
+        number in several ways, the first counts.
 
-def _separator(lines: list[bytes], path: Path) -> tuple[Callable[[str], list[str]], bool]:
-    """Choose how the lines of a file are cut into fields, and whether there may be more than two."""
-    if suffix_of(path) == ".csv":
-        return _split_csv, True
-    if any(b"\t" in line for line in lines):
-        return lambda text: [_strip(field) for field in text.split("\t")], True
-    return lambda text: [field.decode("utf-8") for field in text.encode("utf-8").split()], False
+        Examples
+        --------
+        >>> Lexicon.numerals(["1984", "7"], ["٧", "١٩٨٤"]).pairs
+        [('1984', '١٩٨٤'), ('7', '٧')]
+        """
+        return cls(equal_numerals(source, target))
 
+    @classmethod
+    def cognates(
+        cls,
+        source: Vocabulary,
+        target: Vocabulary,
+        *,
+        max_distance: float = 0.15,
+        min_length: int = 5,
+        max_rank_ratio: float | None = 7.5,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Lexicon:
+        """Pair words that look alike: inherited, borrowed, names.
 
-def _split_csv(text: str) -> list[str]:
-    try:
-        return [_strip(field) for field in next(csv.reader([text], skipinitialspace=True))]
-    except csv.Error:
-        return [text]
+        Words are written in Latin letters without marks (from Cyrillic, Greek, Armenian and Georgian too), habits of
+        spelling such as ph and f, c and k, z and s are levelled, and all pairs within an edit distance are found. A
+        pair is taken if each word is the best for the other: near in spelling first, then in frequency rank. The
+        scores are 1 less the distance.
 
+        Parameters
+        ----------
+        source, target : Vectors or iterable of str
+            The vocabularies, in order of frequency.
+        max_distance : float, default=0.15
+            Edits a letter of the longer word, less than 0.5.
+        min_length : int, default=5
+            Leave out words with fewer letters.
+        max_rank_ratio : float or None, default=7.5
+            Leave out pairs if one word's rank is so many times the other's (with 100 added to both). None for
+            vocabularies in no order of frequency.
+        progress : callable, optional
+            Called as ``progress(done, total)``.
 
-def _join_csv(pair: tuple[str, str]) -> str:
-    buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="").writerow(pair)
-    return buffer.getvalue()
+        Notes
+        -----
+        Many of these pairs are wrong: see ``docs/results/seeds.md`` for how many, and how good a map they give.
+
+        Examples
+        --------
+        >>> Lexicon.cognates(["photography", "cat"], ["кошка", "фотография"], max_distance=0.2).pairs
+        [('photography', 'фотография')]
+        """
+        return cls(
+            *cognate_words(
+                source,
+                target,
+                max_distance=max_distance,
+                min_length=min_length,
+                max_rank_ratio=max_rank_ratio,
+                progress=progress,
+            )
+        )
+
+    @classmethod
+    def from_cldr(
+        cls,
+        source: str,
+        target: str,
+        *,
+        kinds: Iterable[str] | None = None,
+        single_words: bool = True,
+        lower: bool = True,
+    ) -> Lexicon:
+        """Pair names in two languages from Unicode's CLDR: a dictionary for people who have none.
+
+        It needs the extra ``fipp[cldr]``. Babel knows some hundred languages, emoji fourteen of them.
+
+        Parameters
+        ----------
+        source, target : str
+            Codes of the languages: ``"en"``, ``"pt-BR"``, ``"zh-Hant"``.
+        kinds : iterable of str, optional
+            Which names, of ``territories``, ``languages``, ``scripts``, ``months``, ``weekdays``, ``currencies``,
+            ``units``, ``cities`` and ``emoji``; all when left out.
+        single_words : bool, default=True
+            Leave out names of several words, which few vocabularies have.
+        lower : bool, default=True
+            Write names in lower case, as most vocabularies do.
+
+        Examples
+        --------
+        >>> Lexicon.from_cldr("en", "fr", kinds=["weekdays"]).head(2).pairs  # doctest: +SKIP
+        [('sunday', 'dimanche'), ('monday', 'lundi')]
+        """
+        return cls(cldr_names(source, target, kinds=kinds, single_words=single_words, lower=lower))
 
 
 def _as_pair(pair: tuple[str, str], place: int) -> tuple[str, str]:
@@ -224,3 +401,15 @@ def _as_pair(pair: tuple[str, str], place: int) -> tuple[str, str]:
         raise FippError(f"pair {place} of the lexicon must be two words, not {pair!r}")
     source, target = pair
     return source, target
+
+
+def _as_scores(scores: npt.ArrayLike, count: int) -> npt.NDArray[np.float64]:
+    try:
+        numbers = np.array(scores, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise FippError("scores must be numbers, one for each pair") from error
+    if numbers.shape != (count,):
+        raise FippError(f"there are {count:,} pairs but scores of shape {numbers.shape}")
+    if np.isinf(numbers).any():
+        raise FippError("scores must be finite, or NaN where there is none")
+    return numbers

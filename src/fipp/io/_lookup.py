@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
-from fipp.io._report import quoted
+from fipp.io._report import counted, quoted
 from fipp.io._vectors import Vectors
 
 _EXAMPLES = 5
@@ -63,6 +63,27 @@ class Lookup:
     def coverage(self) -> float:
         """The share of the lexicon's pairs that were found on both sides."""
         return self.found / self.total if self.total else 0.0
+
+    def summary(self) -> str:
+        """Say in one line how many pairs were found, and name a few words that were not.
+
+        Examples
+        --------
+        >>> from fipp.io import Lexicon
+        >>> vectors = Vectors(["cat"], [[1.0]])
+        >>> print(Lexicon([("cat", "cat"), ("cat", "pas")]).lookup(vectors, vectors).summary())
+        1 of 2 pairs found (50 %); not in the target: 1, such as 'pas'
+        """
+        parts = [f"{self.found:,} of {counted(self.total, 'pair')} found ({_percent(self.coverage)})"]
+        if self.duplicates:
+            parts.append(f"{counted(self.duplicates, 'duplicate')} left out")
+        for side, number, examples in [
+            ("source", self.missing_source, self.missing_source_examples),
+            ("target", self.missing_target, self.missing_target_examples),
+        ]:
+            if number:
+                parts.append(f"not in the {side}: {number:,}, such as {', '.join(map(quoted, examples))}")
+        return "; ".join(parts)
 
     def hint(self) -> str | None:
         """Say what may be wrong when little was found; None when no cause is in sight."""

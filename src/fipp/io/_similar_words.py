@@ -1,0 +1,182 @@
+"""Pairs of words within an edit distance: all of them, without comparing every word with every other.
+
+Words within k edits share many n-grams: of two words, padded with n - 1 marks on either side, the longer of which has L
+letters, at least L + n - 1 - k·n (Ukkonen 1992). So words are grouped by length, the shared n-grams of two groups are
+counted with one sparse product, and only pairs with enough of them are compared letter by letter. Nothing is missed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from fipp.exceptions import FippError
+
+Progress = Callable[[int, int], object]
+_Numbers = npt.NDArray[np.int64]
+
+# A product has at most so many rows times columns at once: 256 MB if every entry were there, which it never is.
+_PRODUCT_CELLS = 1 << 25
+# So many pairs are compared at once.
+_COMPARED = 1 << 16
+
+
+class SimilarWords(NamedTuple):
+    """Places in two lists of words, and the normalised edit distance of each pair."""
+
+    source: _Numbers
+    target: _Numbers
+    distance: npt.NDArray[np.float64]
+
+
+def similar_words(
+    source: Sequence[str], target: Sequence[str], max_distance: float, progress: Progress | None = None
+) -> SimilarWords:
+    """Find all pairs of words whose edit distance is at most ``max_distance`` times the length of the longer one.
+
+    Parameters
+    ----------
+    source, target : sequence of str
+        Two lists of words.
+    max_distance : float
+        From 0, which finds equal words, to less than 0.5.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    SimilarWords
+        In ascending order of source place, then target place.
+
+    Examples
+    --------
+    >>> similar_words(["colour", "cat"], ["color", "dog", "cat"], 0.2)
+    SimilarWords(source=array([0, 1]), target=array([0, 2]), distance=array([0.16666667, 0. ]))
+    """
+    if not 0 <= max_distance < 0.5:
+        raise FippError(f"max_distance must lie between 0 and 0.5, 0.5 excluded, not {max_distance}")
+    groups = [_by_length(words) for words in (source, target)]
+    combinations = [
+        (left, right, _edits(max(left, right), max_distance))
+        for left in sorted(groups[0])
+        for right in sorted(groups[1])
+        if abs(left - right) <= _edits(max(left, right), max_distance)
+    ]
+    codes = [{length: _letters(words, length, places) for length, places in sides.items()}
+             for words, sides in zip((source, target), groups, strict=True)]  # fmt: skip
+    grams = _Grams(source, target, groups)
+    found = []
+    for done, (left, right, edits) in enumerate(combinations, 1):
+        for rows, columns in grams.candidates(left, right, edits):
+            distance = edit_distances(codes[0][left][rows], codes[1][right][columns])
+            near = distance <= edits
+            share = distance[near] / max(left, right, 1)
+            found.append((groups[0][left][rows[near]], groups[1][right][columns[near]], share))
+        if progress is not None:
+            progress(done, len(combinations))
+    if not found:
+        return SimilarWords(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    sources, targets, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort((targets, sources))
+    return SimilarWords(sources[order], targets[order], distances[order])
+
+
+def edit_distances(left: npt.NDArray[np.uint32], right: npt.NDArray[np.uint32]) -> _Numbers:
+    """Count the letters to insert, delete or replace (Levenshtein) between the words in equal rows of two matrices.
+
+    Parameters
+    ----------
+    left, right : ndarray of shape (n, l) and (n, r)
+        The code points of n words of l letters, and of n words of r letters.
+
+    Examples
+    --------
+    >>> letters = [np.array([[ord(letter) for letter in word]], dtype=np.uint32) for word in ("kitten", "sitting")]
+    >>> edit_distances(*letters)
+    array([3])
+    """
+    count, length = right.shape
+    # One row of the classic table at a time, for all pairs together.
+    above = np.tile(np.arange(length + 1, dtype=np.int64)[:, np.newaxis], (1, count))
+    for row in range(left.shape[1]):
+        here = np.empty_like(above)
+        here[0] = row + 1
+        for column in range(length):
+            replaced = above[column] + (left[:, row] != right[:, column])
+            here[column + 1] = np.minimum(replaced, 1 + np.minimum(above[column + 1], here[column]))
+        above = here
+    return above[-1]
+
+
+def _edits(length: int, max_distance: float) -> int:
+    # 0.2 * 5 is 1.0000000000000002 less often than one would like.
+    return int(max_distance * length + 1e-9)
+
+
+def _by_length(words: Sequence[str]) -> dict[int, _Numbers]:
+    lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
+    return {int(length): np.flatnonzero(lengths == length) for length in np.unique(lengths)}
+
+
+def _letters(words: Sequence[str], length: int, places: _Numbers) -> npt.NDArray[np.uint32]:
+    text = "".join(words[place] for place in places.tolist())
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").reshape(len(places), length)
+
+
+class _Grams:
+    """The n-grams of two lists of words as sparse matrices, one for each length of words."""
+
+    def __init__(self, source: Sequence[str], target: Sequence[str], groups: Sequence[dict[int, _Numbers]]) -> None:
+        self._words = (source, target)
+        self._groups = groups
+        self._numbers: dict[tuple[str, int], int] = {}
+        self._made: dict[tuple[int, int, int], sparse.csr_matrix] = {}
+
+    def candidates(self, left: int, right: int, edits: int) -> Iterator[tuple[_Numbers, _Numbers]]:
+        """Yield rows of both groups of words that share enough n-grams to be within ``edits``."""
+        longer = max(left, right)
+        # Longer n-grams are rarer and so make fewer products, but with many edits a pair need not share one.
+        size = next((n for n in (3, 2, 1) if longer + n - 1 - edits * n >= 1), None)
+        if size is None:  # words of no letters
+            yield np.zeros(1, np.int64), np.zeros(1, np.int64)
+            return
+        shared = longer + size - 1 - edits * size
+        rows, columns = self._matrix(0, left, size), self._matrix(1, right, size).T.tocsr()
+        width = max(rows.shape[1], columns.shape[0])
+        rows.resize(rows.shape[0], width)
+        columns.resize(width, columns.shape[1])
+        step = max(1, _PRODUCT_CELLS // columns.shape[1])
+        for start in range(0, rows.shape[0], step):
+            product = (rows[start : start + step] @ columns).tocoo()
+            enough = product.data >= shared
+            pairs = product.row[enough].astype(np.int64) + start, product.col[enough].astype(np.int64)
+            for first in range(0, len(pairs[0]), _COMPARED):
+                yield pairs[0][first : first + _COMPARED], pairs[1][first : first + _COMPARED]
+
+    def _matrix(self, side: int, length: int, size: int) -> sparse.csr_matrix:
+        key = side, length, size
+        if key not in self._made:
+            words = self._words[side]
+            columns = [column for place in self._groups[side][length].tolist() for column in
+                       self._columns(words[place], size)]  # fmt: skip
+            count = len(self._groups[side][length])
+            each = length + size - 1
+            self._made[key] = sparse.csr_matrix(
+                (np.ones(len(columns), np.int32), columns, np.arange(count + 1) * each),
+                shape=(count, max(1, len(self._numbers))),
+            )
+        return self._made[key]
+
+    def _columns(self, word: str, size: int) -> Iterator[int]:
+        """Give the numbers of a word's n-grams; its second "an" is another than its first."""
+        padded = [""] * (size - 1) + list(word) + [""] * (size - 1)
+        times: Counter[str] = Counter()
+        for place in range(len(padded) - size + 1):
+            gram = "\0".join(padded[place : place + size])
+            yield self._numbers.setdefault((gram, times[gram]), len(self._numbers))
+            times[gram] += 1
