@@ -1,0 +1,55 @@
+"""Looking into a file, compressed or not, to tell what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+
+from fipp.exceptions import FippError
+from fipp.io._stream import DEFAULT_MAX_BYTES, GZIP_MAGIC, _chunks
+
+SAMPLE_BYTES = 1 << 16
+
+_CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r")
+
+
+def bytes_of(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Generator[bytes, None, None]:
+    """Yield the bytes of a file, decompressed, in chunks; raise a FippError at more than ``max_bytes``."""
+    total = 0
+    for chunk in _chunks(path):
+        total += len(chunk)
+        if total > max_bytes:
+            raise FippError(f"{path} holds more than {max_bytes:,} bytes; max_bytes sets the limit")
+        yield chunk
+
+
+def is_compressed(opening: bytes) -> bool:
+    """Tell whether a file that begins so is compressed."""
+    return opening.startswith(GZIP_MAGIC)
+
+
+def opening_of(path: Path, opening: bytes) -> bytes:
+    """Give up to 64 KiB from the start of a file, decompressed; ``opening`` has its first bytes as they are."""
+    if is_compressed(opening):
+        with closing(bytes_of(path)) as chunks:
+            return next(chunks, b"")[:SAMPLE_BYTES]
+    with open(path, "rb") as file:
+        return file.read(SAMPLE_BYTES)
+
+
+def is_text(sample: bytes) -> bool:
+    r"""Tell whether bytes look like text in UTF-8: no other control characters than tabs and line ends.
+
+    A character cut off at the end does no harm. Real vocabularies hold a broken character here and there, so
+    that one part in a hundred may be no UTF-8.
+
+    Examples
+    --------
+    >>> is_text("čvor 0.25".encode()), is_text(b"cat \x00\x00\x80?")
+    (True, False)
+    """
+    if sample.translate(None, _CONTROLS) != sample:
+        return False
+    broken = sample.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
+    return broken <= 1 + len(sample) // 100
