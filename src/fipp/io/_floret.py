@@ -1,0 +1,136 @@
+"""floret's tables: a few hashed rows from which the vector of any word is made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fipp.exceptions import FippError
+from fipp.io._assemble import assemble
+from fipp.io._ngrams import MAX_NGRAM, FloretNgrams
+from fipp.io._report import Inspector, counted
+from fipp.io._rows import FloatMatrix, RowCollector, rows_not_finite
+from fipp.io._sniff import opening_of
+from fipp.io._stream import DEFAULT_MAX_BYTES, MAX_LINE_BYTES, read_batches
+from fipp.io._subwords import SubwordVectors, compose_vectors
+from fipp.io._text_row import Defect, parse_row, parse_together
+
+_HEADER = re.compile(rb"([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([1-4]) ([0-9]{1,10}) (\S+) (\S+)\s*\n")
+
+
+class _Header(NamedTuple):
+    """The first line of a table."""
+
+    buckets: int
+    dimensions: int
+    shortest: int
+    longest: int
+    hashes: int
+    seed: int
+    begin: bytes
+    end: bytes
+
+
+def recognises(path: Path, opening: bytes) -> bool:
+    """Tell whether a file, which may be compressed, begins with the first line of a floret table."""
+    return _HEADER.match(opening_of(path, opening)) is not None
+
+
+def read_floret(
+    path: Path,
+    *,
+    limit: int | None = None,
+    strict: bool = False,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    words: Iterable[str] | None = None,
+) -> SubwordVectors:
+    r"""Read the table that floret's ``save_floret_vectors`` writes, and make the vectors of ``words`` from it.
+
+    Such a table has no words of its own: the vectors of all words are mixed from the same rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "x.floret")
+    >>> _ = path.write_text("2 2 3 5 2 2166136261 < >\n0 1 2\n1 1 2\n")
+    >>> read_floret(path, words=["cat", "dog"])["dog"]
+    array([1., 2.], dtype=float32)
+    """
+    header = _header(opening_of(path, b"" if path.suffix != ".gz" else b"\x1f\x8b"), path)
+    inspector = Inspector(path, strict)
+    matrix = _read_rows(path, header, max_bytes)
+    table = FloretNgrams(matrix, header.shortest, header.longest, *header[4:])
+    return vectors_of(table, words, limit, inspector)
+
+
+def vectors_of(
+    table: FloretNgrams, words: Iterable[str] | None, limit: int | None, inspector: Inspector
+) -> SubwordVectors:
+    """Make the vectors of words from a table; explain that it needs words when there are none."""
+    if words is None:
+        raise FippError(
+            f"{inspector.path} is a floret table, which has vectors for every word but no list of words: "
+            "name the words you want, Vectors.load(path, words=[...])"
+        )
+    wanted = list(dict.fromkeys(words))[:limit]
+    made = compose_vectors(wanted, table)
+    return SubwordVectors._with_composer(assemble(made.words, made.matrix, inspector), table)
+
+
+def check_settings(buckets: int, shortest: int, longest: int, hashes: int, seed: int, path: Path) -> None:
+    """Raise a FippError if no floret table can have these settings."""
+    if buckets < 1 or not 0 <= shortest <= longest <= MAX_NGRAM or not 1 <= hashes <= 4 or not 0 <= seed < 1 << 32:
+        raise FippError(
+            f"{path} is damaged: a floret table with {counted(buckets, 'row')}, n-grams of {shortest} to {longest} "
+            f"characters, {hashes} hashes and the seed {seed}"
+        )
+
+
+def _header(opening: bytes, path: Path) -> _Header:
+    match = _HEADER.match(opening)
+    if match is None:
+        raise FippError(f"{path} is not a floret table: its first line is not that of one")
+    buckets, dimensions, shortest, longest, hashes, seed = map(int, match.groups()[:6])
+    header = _Header(buckets, dimensions, shortest, longest, hashes, seed, match[7], match[8])
+    check_settings(header.buckets, header.shortest, header.longest, header.hashes, header.seed, path)
+    if not 1 <= header.dimensions <= MAX_LINE_BYTES // 2:
+        raise FippError(f"{path} cannot be read: its header says {header.dimensions:,} dimensions")
+    return header
+
+
+def _read_rows(path: Path, header: _Header, max_bytes: int) -> FloatMatrix:
+    """Read the rows, each its number and its values; every one is needed, so that none may be skipped."""
+    rows = RowCollector(header.dimensions)
+    first_line = 2
+    for number, batch in enumerate(read_batches(path, max_bytes)):
+        lines = [line.strip() for line in (batch[1:] if number == 0 else batch)]
+        if lines and not lines[-1]:
+            lines.pop()
+        together = parse_together(lines, header.dimensions)
+        ids, matrix = together if together is not None else _one_by_one(lines, header.dimensions, path, first_line)
+        for row, word in enumerate(ids, len(rows)):
+            if word != b"%d" % row:
+                raise FippError(f"{path} is damaged: where row {row} should be, there is {word[:40]!r}")
+        rows.append(matrix)
+        first_line += len(lines)
+    if len(rows) != header.buckets:
+        raise FippError(f"{path} is cut short: its header promises {header.buckets:,} rows, it has {len(rows):,}")
+    matrix = rows.finish()
+    bad = next(rows_not_finite(matrix), None)
+    if bad is not None:
+        raise FippError(f"{path} cannot be used: row {bad} has a NaN or an infinity, and every word may need it")
+    return matrix
+
+
+def _one_by_one(lines: list[bytes], dimensions: int, path: Path, first_line: int) -> tuple[list[bytes], FloatMatrix]:
+    parsed = [parse_row(line, dimensions) for line in lines]
+    for number, row in enumerate(parsed, first_line):
+        if isinstance(row, Defect):
+            raise FippError(f"line {number} of {path} is not a number and {dimensions} values: {row.detail}")
+    good = [row for row in parsed if not isinstance(row, Defect)]
+    matrix = np.array([row.values for row in good], dtype=np.float32).reshape(-1, dimensions)
+    return [row.word for row in good], matrix
