@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._exchange import Exchange
 from fipp.io._report import LoadReport, quoted
 from fipp.io._rows import FloatMatrix, as_float32, blocks, rows_not_finite
 from fipp.io._stream import DEFAULT_MAX_BYTES
 from fipp.io._words import Variants, WordNotFoundError, as_strings, index_of_unique
 
 
-class Vectors:
+class Vectors(Exchange):
     """A vocabulary: unique words, and a matrix with the vector of each word in its row.
 
     The words may be any ids: documents, entities, products. The matrix is read-only and float32; one that is
@@ -224,12 +225,14 @@ class Vectors:
         limit: int | None = None,
         strict: bool = False,
         *,
+        words: Iterable[str] | None = None,
         max_bytes: int = DEFAULT_MAX_BYTES,
     ) -> Vectors:
-        r"""Read vectors from a file whose format is told by its content or its name.
+        r"""Read vectors from a file or folder whose format is told by its content, or else by its name.
 
-        Text as word2vec, fastText and GloVe write it (``.vec``, ``.txt``, also gzipped), or a matrix ``x.npy`` with
-        its words one a line in ``x.txt`` beside it, which is mapped into memory rather than read.
+        Text and binary files of word2vec, fastText models (which give `SubwordVectors`) and text, GloVe, floret
+        tables, ``.npy`` with words one a line in ``.txt`` beside it, ``.npz``, safetensors, Parquet, Arrow and Feather
+        (with ``fipp[arrow]``), folders of spaCy and model2vec. Nothing is ever unpickled.
 
         Parameters
         ----------
@@ -239,6 +242,9 @@ class Vectors:
             Take at most this many words from the start of the file.
         strict : bool, default=False
             Refuse a file with a row that cannot be used; otherwise such rows are skipped and counted in ``report``.
+        words : iterable of str, optional
+            Take these words only, of those that are there. A floret table or a fastText model makes vectors for the
+            others too; a floret table, which has no words of its own, needs them.
         max_bytes : int, default=64 GiB
             Refuse a file with more text than this, decompressed.
 
@@ -264,7 +270,17 @@ class Vectors:
         if limit is not None and limit < 1:
             raise FippError(f"limit must be at least 1, not {limit}")
         path = Path(path)
-        return format_to_read(path).read(path, limit=limit, strict=strict, max_bytes=max_bytes)
+        chosen = format_to_read(path)
+        wanted = None if words is None else list(dict.fromkeys(words))
+        options = {"words": wanted} if chosen.composes else {}
+        if wanted is None:
+            return chosen.read(path, limit=limit, strict=strict, max_bytes=max_bytes)
+        vectors = chosen.read(path, limit=None, strict=strict, max_bytes=max_bytes, **options)._only(wanted)
+        return vectors if limit is None else vectors.head(limit)
+
+    def _only(self, words: list[str]) -> Vectors:
+        """Give the rows of those words that are there."""
+        return self.rows([self._index[word] for word in words if word in self._index])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the vectors, in the format that the file's name tells; reading them gives equal numbers.
@@ -284,7 +300,9 @@ class Vectors:
         if len(self) == 0:
             raise FippError(f"there are no vectors to write to {path}")
         path = Path(path)
-        format_to_write(path).write(self, path)
+        chosen = format_to_write(path)
+        assert chosen.write is not None  # every format with a name has a writer
+        chosen.write(self, path)
 
 
 def _checksum(words: tuple[str, ...], matrix: FloatMatrix) -> str:
