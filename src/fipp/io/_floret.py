@@ -15,7 +15,7 @@ from fipp.io._ngrams import MAX_NGRAM, FloretNgrams
 from fipp.io._report import Inspector, counted
 from fipp.io._rows import FloatMatrix, RowCollector, rows_not_finite
 from fipp.io._sniff import opening_of
-from fipp.io._stream import DEFAULT_MAX_BYTES, MAX_LINE_BYTES, read_batches
+from fipp.io._stream import DEFAULT_MAX_BYTES, MAX_LINE_BYTES, first_bytes, read_batches
 from fipp.io._subwords import SubwordVectors, compose_vectors
 from fipp.io._text_row import Defect, parse_row, parse_together
 
@@ -60,7 +60,7 @@ def read_floret(
     >>> read_floret(path, words=["cat", "dog"])["dog"]
     array([1., 2.], dtype=float32)
     """
-    header = _header(opening_of(path, b"" if path.suffix != ".gz" else b"\x1f\x8b"), path)
+    header = _header(opening_of(path, first_bytes(path)), path)
     inspector = Inspector(path, strict)
     matrix = _read_rows(path, header, max_bytes)
     table = FloretNgrams(matrix, header.shortest, header.longest, *header[4:])

@@ -24,7 +24,7 @@ from fipp.io import (
     _text,
     _word2vec,
 )
-from fipp.io._sniff import is_text, opening_of
+from fipp.io._sniff import is_text_table, opening_of
 from fipp.io._stream import first_bytes, suffix_of
 from fipp.io._vectors import Vectors
 
@@ -132,7 +132,7 @@ def format_to_read(path: Path) -> Format:
     for candidate in FORMATS:
         if candidate.recognises(path, opening):
             return candidate
-    return TEXT if opening and is_text(opening_of(path, opening)) else format_to_write(path)
+    return TEXT if opening and is_text_table(opening_of(path, opening)) else format_to_write(path)
 
 
 def format_to_write(path: Path) -> Format:

@@ -53,3 +53,31 @@ def is_text(sample: bytes) -> bool:
         return False
     broken = sample.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
     return broken <= 1 + len(sample) // 100
+
+
+def is_text_row(sample: bytes) -> bool:
+    r"""Tell whether the first line is something and then numbers: then it is text, whatever its word is made of.
+
+    Examples
+    --------
+    >>> is_text_row(b"\x01\x02 0.5 2\n"), is_text_row(b"cat \x00\x00\x80?\n")
+    (True, False)
+    """
+    line, end, _ = sample.partition(b"\n")
+    numbers = line.split()[1 : None if end else -1]
+    try:
+        return bool([float(number) for number in numbers])
+    except ValueError:
+        return False
+
+
+def is_text_table(sample: bytes) -> bool:
+    r"""Tell whether bytes are lines of text, of words and numbers at least.
+
+    Examples
+    --------
+    >>> is_text_table(b"1 2\n\x01 0.5 2\n"), is_text_table(b"cat 0.5 2"), is_text_table(b"\x00\x01")
+    (True, True, False)
+    """
+    _, _, after_header = sample.partition(b"\n")
+    return is_text(sample) or is_text_row(sample) or is_text_row(after_header)

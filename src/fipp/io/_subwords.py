@@ -104,8 +104,8 @@ def compose_vectors(words: Sequence[str], composer: Composer, report: LoadReport
     if not good.all():
         missing = [words[row] for row in np.flatnonzero(~good).tolist()]
         warnings.warn(
-            f"no vector can be made for {counted(len(missing), 'word')} such as {quoted(missing[0])}: too short to "
-            "have n-grams",
+            f"no vector can be made for {counted(len(missing), 'word')} such as {quoted(missing[0])}: it has no "
+            "n-grams, or numbers too large for float32",
             FippWarning,
             stacklevel=3,
         )

@@ -12,7 +12,7 @@ from fipp.exceptions import FippError
 from fipp.io._assemble import assemble
 from fipp.io._report import NOT_UTF8, Inspector, counted
 from fipp.io._rows import FloatMatrix, RowCollector, blocks
-from fipp.io._sniff import bytes_of, is_text, opening_of
+from fipp.io._sniff import bytes_of, is_text, is_text_row, opening_of
 from fipp.io._stream import DEFAULT_MAX_BYTES, MAX_LINE_BYTES, encoded, open_for_writing
 from fipp.io._vectors import Vectors
 
@@ -31,7 +31,7 @@ def recognises(path: Path, opening: bytes) -> bool:
     if header is None:
         return False
     rows = sample[header.end() :]
-    return not is_text(rows) and not _is_text_row(rows, int(header[2]))
+    return not is_text(rows) and not is_text_row(rows)
 
 
 def read_word2vec(
@@ -103,17 +103,6 @@ def write_word2vec(vectors: Vectors, path: Path) -> None:
             file.write(
                 b"".join(b"%b %b\n" % (word, row.tobytes()) for word, row in zip(words[block], rows, strict=True))
             )
-
-
-def _is_text_row(rows: bytes, dimensions: int) -> bool:
-    """Tell whether the first line ends in numbers: then it is text, whatever characters its words have."""
-    line, end, _ = rows.partition(b"\n")
-    fields = line.split()[1 : None if end else -1]
-    try:
-        numbers = [float(field) for field in fields[-dimensions:]]
-    except ValueError:
-        return False
-    return bool(numbers)
 
 
 class _Rows:
