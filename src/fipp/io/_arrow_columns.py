@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,10 +128,11 @@ def _from_lists(column: Any, dimension: int | None) -> tuple[FloatMatrix, Any]:
     if values.dtype.kind not in "fiu":
         values = values.astype(np.float64)
     if dimension is None:
-        found, counts = np.unique(lengths[lengths > 0], return_counts=True)
-        if not len(found):
+        # Of lengths that are equally frequent, the first.
+        common = Counter(lengths[lengths > 0].tolist()).most_common(1)
+        if not common:
             return np.zeros((0, 1), dtype=np.float32), np.zeros(len(column), dtype=bool)
-        dimension = int(found[counts.argmax()])
+        dimension = common[0][0]
     good = lengths == dimension
     if good.all():
         return as_float32(values.reshape(-1, dimension)), good
