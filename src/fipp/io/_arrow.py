@@ -44,6 +44,15 @@ def read_arrow(
 
     Without a column of lists, every column of numbers is a dimension. Rows without word or vector are skipped and
     counted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pyarrow, pyarrow.feather
+    >>> path = Path(tempfile.mkdtemp(), "animals.feather")
+    >>> pyarrow.feather.write_feather(pyarrow.table({"id": ["cat", "dog"], "v": [[1.0, 0.0], [0.5, 2.0]]}), path)
+    >>> read_arrow(path)["dog"]
+    array([0.5, 2. ], dtype=float32)
     """
     inspector = Inspector(path, strict)
     words: list[str] = []
@@ -69,7 +78,16 @@ def read_arrow(
 
 
 def write_parquet(vectors: Vectors, path: Path) -> None:
-    """Write Parquet with the columns ``word`` and ``vector``."""
+    """Write Parquet with the columns ``word`` and ``vector``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "animals.parquet")
+    >>> write_parquet(Vectors(["cat", "dog"], [[1.0], [2.0]]), path)
+    >>> read_arrow(path).words
+    ('cat', 'dog')
+    """
     with _importing(path) as arrow:
         from pyarrow.parquet import ParquetWriter
 
@@ -79,7 +97,16 @@ def write_parquet(vectors: Vectors, path: Path) -> None:
 
 
 def write_arrow(vectors: Vectors, path: Path) -> None:
-    """Write an Arrow IPC file, which is Feather too, with the columns ``word`` and ``vector``."""
+    """Write an Arrow IPC file, which is Feather too, with the columns ``word`` and ``vector``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "animals.arrow")
+    >>> write_arrow(Vectors(["cat", "dog"], [[1.0], [2.0]]), path)
+    >>> read_arrow(path).words
+    ('cat', 'dog')
+    """
     with (
         _importing(path) as arrow,
         atomic_path(path) as temporary,

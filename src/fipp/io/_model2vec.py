@@ -36,6 +36,16 @@ def read_model2vec(
     """Read the vectors of a model's tokens from its folder, without model2vec.
 
     A model with a quantised vocabulary gives each token the row and the weight that it has there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from safetensors.numpy import save_file
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> save_file({"embeddings": np.ones((2, 3), dtype=np.float32)}, folder / "model.safetensors")
+    >>> _ = (folder / "tokenizer.json").write_text('{"model": {"vocab": {"cat": 0, "##s": 1}}}')
+    >>> read_model2vec(folder).words
+    ('cat', '##s')
     """
     inspector = Inspector(path, strict)
     tensors, _ = open_tensors(path / _TENSORS)

@@ -40,10 +40,21 @@ def read_spacy(
     max_bytes: int = DEFAULT_MAX_BYTES,
     words: Iterable[str] | None = None,
 ) -> Vectors:
-    """Read the vectors of a pipeline's folder, or of its ``vocab`` folder, without spaCy and without unpickling.
+    r"""Read the vectors of a pipeline's folder, or of its ``vocab`` folder, without spaCy and without unpickling.
 
     Several words may share a vector, as they do in pruned vectors. In floret mode there are vectors for every word but
     no list of words: name those you want in ``words``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> np.save(folder / "vectors.npy", np.ones((1, 3), dtype=np.float32))
+    >>> _ = (folder / "vectors.npy").rename(folder / "vectors")
+    >>> _ = (folder / "key2row").write_bytes(b"\x81\xcf" + (3197928453018144401).to_bytes(8, "big") + b"\x00")
+    >>> _ = (folder / "strings.json").write_text('["coffee", "tea"]')
+    >>> read_spacy(folder).words
+    ('coffee',)
     """
     folder = _vocabulary(path)
     if folder is None:
