@@ -52,8 +52,8 @@ class Format:
         The reader.
     write : callable or None
         The writer, which writes atomically.
-    composes : bool
-        Whether it makes vectors for any word, so that its reader takes ``words``.
+    options : frozenset of str
+        What else its reader takes: ``words``, if it makes vectors for any word.
     """
 
     description: str
@@ -61,7 +61,7 @@ class Format:
     recognises: Callable[[Path, bytes], bool]
     read: Reader
     write: Callable[[Vectors, Path], None] | None = None
-    composes: bool = False
+    options: frozenset[str] = frozenset()
 
 
 TEXT = Format(
@@ -73,7 +73,9 @@ TEXT = Format(
 )
 
 FORMATS = (
-    Format("a fastText model (read only)", (), _fasttext.recognises, _fasttext.read_fasttext, composes=True),
+    Format(
+        "a fastText model (read only)", (), _fasttext.recognises, _fasttext.read_fasttext, options=frozenset({"words"})
+    ),
     Format(
         "a matrix x.npy with its words one a line in x.txt", (".npy",), _npy.recognises, _npy.read_npy, _npy.write_npy
     ),
@@ -96,7 +98,7 @@ FORMATS = (
         _safetensors.write_safetensors,
     ),
     Format("a pickle (refused)", (), _gensim.recognises_pickle, _gensim.refuse_pickle),
-    Format("a floret table (read only)", (), _floret.recognises, _floret.read_floret, composes=True),
+    Format("a floret table (read only)", (), _floret.recognises, _floret.read_floret, options=frozenset({"words"})),
     Format(
         "word2vec binary (.bin, .bin.gz)",
         (".bin",),
@@ -109,7 +111,7 @@ FORMATS = (
 """The known formats of files; the first that recognises a file's content gets it, otherwise its name decides."""
 
 FOLDERS = (
-    Format("a spaCy folder (read only)", (), _spacy.recognises, _spacy.read_spacy, composes=True),
+    Format("a spaCy folder (read only)", (), _spacy.recognises, _spacy.read_spacy, options=frozenset({"words"})),
     Format("a model2vec folder (read only)", (), _model2vec.recognises, _model2vec.read_model2vec),
 )
 """The known formats of folders."""

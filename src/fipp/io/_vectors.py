@@ -243,8 +243,8 @@ class Vectors(Exchange):
         strict : bool, default=False
             Refuse a file with a row that cannot be used; otherwise such rows are skipped and counted in ``report``.
         words : iterable of str, optional
-            Take these words only, of those that are there. A floret table or a fastText model makes vectors for the
-            others too; a floret table, which has no words of its own, needs them.
+            Take these words only, of those that are there, in the order of the file. A floret table, which has no words
+            of its own and so needs them, and a fastText model make vectors for all of them, in the order asked for.
         max_bytes : int, default=64 GiB
             Refuse a file with more text than this, decompressed.
 
@@ -272,15 +272,15 @@ class Vectors(Exchange):
         path = Path(path)
         chosen = format_to_read(path)
         wanted = None if words is None else list(dict.fromkeys(words))
-        options = {"words": wanted} if chosen.composes else {}
+        options = {"words": wanted} if "words" in chosen.options else {}
         if wanted is None:
             return chosen.read(path, limit=limit, strict=strict, max_bytes=max_bytes)
         vectors = chosen.read(path, limit=None, strict=strict, max_bytes=max_bytes, **options)._only(wanted)
         return vectors if limit is None else vectors.head(limit)
 
     def _only(self, words: list[str]) -> Vectors:
-        """Give the rows of those words that are there."""
-        return self.rows([self._index[word] for word in words if word in self._index])
+        """Give the rows of those words that are there, in the order of the rows."""
+        return self.rows(sorted(self._index[word] for word in words if word in self._index))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the vectors, in the format that the file's name tells; reading them gives equal numbers.
