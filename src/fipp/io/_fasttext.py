@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from fipp.exceptions import FippError
 from fipp.io._assemble import assemble
@@ -55,7 +56,7 @@ def read_fasttext(
 
     The model's matrix is mapped into memory, not read. Supervised models have word vectors too; their labels are left
     out. Quantised and pruned models (``.ftz``) are refused: they hold approximations of a part of the n-grams.
-    With ``words``, only those of them that the model knows are rows of the result, which can make the others.
+    With ``words``, those are the words of the result, in this order, made where the model does not know them.
     """
     with open(path, "rb") as file:
         if is_compressed(file.read(4)):
@@ -80,19 +81,15 @@ class _Model:
         arguments = self._read_arguments(version)
         raw = self._read_words()
         table = self._map_table(arguments, len(raw))
-        rows = np.arange(len(raw))
-        if wanted is not None:
-            places = {word: row for row, word in reversed(list(enumerate(raw)))}
-            spelled = [word.encode("utf-8", "surrogatepass") for word in wanted]
-            rows = np.array([places[word] for word in spelled if word in places], dtype=np.int64)
-        rows = rows[:limit]
+        chosen_words = None if wanted is None else list(dict.fromkeys(wanted))[:limit]
+        rows = np.arange(len(raw))[:limit] if chosen_words is None else _rows_of(chosen_words, raw)
         check_bytes(len(rows), arguments.dimensions, max_bytes, self._path)
         chosen = [raw[row] for row in rows.tolist()]
         words = [self._inspector.decode(word, f"word {row}") for row, word in zip(rows, chosen, strict=True)]
         matrix = table.compose(chosen, rows).matrix
-        if not words:
-            return SubwordVectors._with_composer(Vectors._from_checked((), matrix), table)
-        return SubwordVectors._with_composer(assemble(words, matrix, self._inspector), table)
+        known = assemble(words, matrix, self._inspector) if words else Vectors._from_checked((), matrix)
+        vectors = SubwordVectors._with_composer(known, table)
+        return vectors if chosen_words is None else vectors._only(chosen_words)
 
     def _read_arguments(self, version: int) -> _Arguments:
         dimensions, _, _, _, _, _, _, model, buckets, shortest, longest, _, _ = self._take(_ARGUMENTS, "settings")
@@ -168,3 +165,10 @@ class _Model:
 
     def _damaged(self, why: str) -> FippError:
         return FippError(f"{self._path} is a damaged fastText model: {why}")
+
+
+def _rows_of(words: list[str], raw: list[bytes]) -> npt.NDArray[np.int64]:
+    """Give the rows of the words that a dictionary has."""
+    places = {word: row for row, word in reversed(list(enumerate(raw)))}
+    spelled = [word.encode("utf-8", "surrogatepass") for word in words]
+    return np.array([places[word] for word in spelled if word in places], dtype=np.int64)

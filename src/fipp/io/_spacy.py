@@ -68,7 +68,12 @@ def read_spacy(
     strings = _read_json(folder / "strings.json", max_bytes)
     if not isinstance(strings, list) or not all(isinstance(text, str) for text in strings):
         raise FippError(f"{folder / 'strings.json'} is damaged: it is no list of texts")
-    return _collect(rows, matrix, _texts_by_key(strings, rows), inspector, limit, max_bytes)
+    texts = _texts_by_key(strings, rows)
+    if words is not None:
+        wanted = set(words)
+        texts = {key: text for key, text in texts.items() if text in wanted}
+        rows = {key: row for key, row in rows.items() if key in texts}
+    return _collect(rows, matrix, texts, inspector, limit, max_bytes)
 
 
 def from_spacy(pipeline: Any, words: Iterable[str] | None = None) -> Vectors:

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -271,11 +272,13 @@ class Vectors(Exchange):
             raise FippError(f"limit must be at least 1, not {limit}")
         path = Path(path)
         chosen = format_to_read(path)
-        wanted = None if words is None else list(dict.fromkeys(words))
-        options = {"words": wanted} if "words" in chosen.options else {}
-        if wanted is None:
+        if words is None:
             return chosen.read(path, limit=limit, strict=strict, max_bytes=max_bytes)
-        vectors = chosen.read(path, limit=None, strict=strict, max_bytes=max_bytes, **options)._only(wanted)
+        wanted = list(dict.fromkeys(words))
+        if "words" in chosen.options:
+            options: dict[str, Any] = {"words": wanted}
+            return chosen.read(path, limit=limit, strict=strict, max_bytes=max_bytes, **options)
+        vectors = chosen.read(path, limit=None, strict=strict, max_bytes=max_bytes)._only(wanted)
         return vectors if limit is None else vectors.head(limit)
 
     def _only(self, words: list[str]) -> Vectors:
