@@ -23,6 +23,7 @@ lint: .venv/dev  ## style and types
 bench: .venv/dev  ## measure speed, memory and accuracy
 	$(BIN)/python benchmarks/fit.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/load.py
 
 clean:
 	rm -rf .venv demo-output build dist

@@ -15,6 +15,14 @@ settings.load_profile("fipp")
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    """Caches of parsed vectors go to a temporary folder, not to the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FIPP_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)

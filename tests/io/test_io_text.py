@@ -11,8 +11,10 @@ from hypothesis.extra.numpy import arrays
 
 from fipp.exceptions import FippError
 from fipp.io import Vectors, _stream
-from fipp.io._text import read_text, write_text
-from fipp.io._text_row import Row, parse_row, parse_together
+from fipp.io._text import read_text
+from fipp.io._text_block import parse_block
+from fipp.io._text_row import Row, parse_row
+from fipp.io._text_write import write_text
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -108,10 +110,10 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path, monkeypatch):
     before = path.read_bytes()
 
     def broken(matrix):
-        yield ["1.0"]
+        yield b"1.0"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fipp.io._text._number_texts", broken)
+    monkeypatch.setattr("fipp.io._text_write.float32_rows", broken)
     with pytest.raises(KeyboardInterrupt):
         write_text(Vectors(["new", "newer"], [[1.0], [2.0]]), path)
     assert path.read_bytes() == before
@@ -315,11 +317,12 @@ def test_line_numbers_count_every_line_of_every_batch(tmp_path, monkeypatch):
 @given(st.lists(st.lists(FLOATS, min_size=3, max_size=3), min_size=1, max_size=5))
 def test_lines_parsed_together_and_singly_agree(rows):
     lines = [f"w{i} {' '.join(map(repr, row))}".encode() for i, row in enumerate(rows)]
-    words, matrix = parse_together(lines, 3)
+    together = parse_block(b"\n".join([*lines, b""]), 3)
     singly = [parse_row(line, 3) for line in lines]
     assert all(isinstance(row, Row) for row in singly)
-    assert words == [row.word for row in singly]
-    assert matrix.tobytes() == np.stack([row.values for row in singly]).tobytes()
+    assert together.odd == []
+    assert together.words == [row.word for row in singly]
+    assert together.matrix.tobytes() == np.stack([row.values for row in singly]).tobytes()
 
 
 @in_one_folder
@@ -334,9 +337,14 @@ def test_the_fast_parser_never_changes_the_result(tmp_path, lines):
             return str(error)
         return vectors.checksum, vectors.report
 
+    def nothing_together(block, dimension, dtype, wanted):
+        lines = block.split(b"\n")[:-1]
+        nothing = parse_block(b"", dimension, dtype, wanted)
+        return nothing._replace(odd=list(enumerate(lines)), total=len(lines))
+
     fast = outcome()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fipp.io._text.parse_together", lambda lines, dimension: None)
+        patch.setattr("fipp.io._text.parse_block", nothing_together)
         assert outcome() == fast
 
 

@@ -16,7 +16,6 @@ from fipp.io._assemble import assemble
 from fipp.io._named import check_bytes
 from fipp.io._ngrams import MAX_NGRAM, FastTextNgrams
 from fipp.io._report import Inspector
-from fipp.io._sniff import is_compressed, opening_of
 from fipp.io._stream import DEFAULT_MAX_BYTES
 from fipp.io._subwords import SubwordVectors
 from fipp.io._vectors import Vectors
@@ -41,7 +40,7 @@ class _Arguments(NamedTuple):
 
 def recognises(path: Path, opening: bytes) -> bool:
     """Tell whether a file, which may be compressed, is a fastText model."""
-    return opening.startswith(_MAGIC) or (is_compressed(opening) and opening_of(path, opening).startswith(_MAGIC))
+    return opening.startswith(_MAGIC)
 
 
 def read_fasttext(
@@ -58,11 +57,8 @@ def read_fasttext(
     out. Quantised and pruned models (``.ftz``) are refused: they hold approximations of a part of the n-grams.
     With ``words``, those are the words of the result, in this order, made where the model does not know them.
     """
-    with open(path, "rb") as file:
-        if is_compressed(file.read(4)):
-            raise FippError(f"{path} is a compressed fastText model: decompress it first, it is mapped into memory")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return _Model(path, content, Inspector(path, strict)).read(limit, max_bytes, words)
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return _Model(path, content, Inspector(path, strict)).read(limit, max_bytes, words)
 
 
 class _Model:

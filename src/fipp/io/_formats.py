@@ -22,15 +22,19 @@ from fipp.io import (
     _safetensors,
     _spacy,
     _text,
+    _text_write,
     _word2vec,
 )
-from fipp.io._sniff import is_text_table, opening_of
-from fipp.io._stream import first_bytes, suffix_of
+from fipp.io._sniff import is_text_table
+from fipp.io._stream import Source, suffix_of
 from fipp.io._vectors import Vectors
 
 
 class Reader(Protocol):
-    """Reads vectors; ``limit``, ``strict`` and ``max_bytes`` are those of `Vectors.load`."""
+    """Reads vectors; ``limit``, ``strict`` and ``max_bytes`` are those of `Vectors.load`.
+
+    A reader may take more of its options by the same names; they stand in the format's ``options``.
+    """
 
     def __call__(self, path: Path, *, limit: int | None, strict: bool, max_bytes: int) -> Vectors: ...
 
@@ -44,32 +48,37 @@ class Format:
     description : str
         What a person calls it; named in the error for a file of no known format.
     suffixes : tuple of str
-        The endings of its files, in lower case, without ``.gz``; none for what fipp does not write.
+        The endings of its files, in lower case, without ``.gz`` and its like.
     recognises : callable
-        Tells from a path and the file's first bytes whether the content can be nothing but this format. A path without
-        first bytes is a folder.
-    read : callable
-        The reader.
-    write : callable or None
-        The writer, which writes atomically.
+        Tells from a path and the first 64 KiB, decompressed, whether the content can be nothing but this format.
+        They are empty for a folder.
+    read, write : callable
+        The reader and the writer, which writes atomically.
+    streams : bool
+        Whether the reader takes a `Source` for the path, and so reads compressed files, file objects and standard
+        input as they come; other readers get a temporary file for these. Vectors read from streams are cached.
     options : frozenset of str
-        What else its reader takes: ``words``, if it makes vectors for any word.
+        Which of ``words``, ``dtype``, ``encoding_errors`` and ``max_memory`` the reader takes; where it does not take
+        ``words`` and ``dtype``, all is read as float32 first.
     """
 
     description: str
     suffixes: tuple[str, ...]
     recognises: Callable[[Path, bytes], bool]
-    read: Reader
+    read: Reader | Callable[..., Vectors]
     write: Callable[[Vectors, Path], None] | None = None
+    streams: bool = False
     options: frozenset[str] = frozenset()
 
 
 TEXT = Format(
-    "word2vec, fastText or GloVe text (.vec, .txt, .vec.gz, .txt.gz)",
+    "word2vec, fastText or GloVe text (.vec, .txt; also .gz, .bz2, .xz, .zst)",
     (".vec", ".txt"),
-    _text.recognises,
+    lambda path, opening: False,  # any bytes may be text
     _text.read_text,
-    _text.write_text,
+    _text_write.write_text,
+    streams=True,
+    options=frozenset({"words", "dtype", "encoding_errors", "max_memory"}),
 )
 
 FORMATS = (
@@ -77,7 +86,12 @@ FORMATS = (
         "a fastText model (read only)", (), _fasttext.recognises, _fasttext.read_fasttext, options=frozenset({"words"})
     ),
     Format(
-        "a matrix x.npy with its words one a line in x.txt", (".npy",), _npy.recognises, _npy.read_npy, _npy.write_npy
+        "a matrix x.npy with its words one a line in x.txt",
+        (".npy",),
+        _npy.recognises,
+        _npy.read_npy,
+        _npy.write_npy,
+        options=frozenset({"dtype", "encoding_errors"}),
     ),
     Format("NumPy's .npz with words and matrix", (".npz",), _npz.recognises, _npz.read_npz, _npz.write_npz),
     Format(
@@ -117,7 +131,7 @@ FOLDERS = (
 """The known formats of folders."""
 
 
-def format_to_read(path: Path) -> Format:
+def format_to_read(place: Path | Source) -> Format:
     """Choose the format of an existing file or folder: by its content where that is clear, by its name otherwise.
 
     Examples
@@ -128,13 +142,25 @@ def format_to_read(path: Path) -> Format:
     >>> format_to_read(path).suffixes
     ('.vec', '.txt')
     """
-    if path.is_dir():
-        return _folder_to_read(path)
-    opening = first_bytes(path)
+    if not isinstance(place, Source):
+        with Source(place) as source:
+            return format_to_read(source)
+    if place.is_path and place.path.is_dir():
+        return _folder_to_read(place.path)
+    opening = place.peek()
+    # What lies beside a path says something about it; a stream's name says no more than its ending.
+    path = place.path if place.is_path else Path(f"-{suffix_of(place.path)}")
     for candidate in FORMATS:
         if candidate.recognises(path, opening):
             return candidate
-    return TEXT if opening and is_text_table(opening_of(path, opening)) else format_to_write(path)
+    if opening and is_text_table(opening):
+        return TEXT
+    try:
+        return format_to_write(path)
+    except FippError:
+        if place.is_path and place.compression is None:
+            raise
+        return TEXT
 
 
 def format_to_write(path: Path) -> Format:

@@ -13,7 +13,7 @@ from fipp.exceptions import FippError
 from fipp.io._assemble import assemble
 from fipp.io._atomic import atomic_path, flush_to_disk
 from fipp.io._report import Inspector
-from fipp.io._rows import as_float32
+from fipp.io._rows import as_floats
 from fipp.io._stream import BYTE_ORDER_MARK, DEFAULT_MAX_BYTES, encoded, read_batches
 from fipp.io._vectors import Vectors
 
@@ -26,12 +26,18 @@ def recognises(path: Path, opening: bytes) -> bool:
 
 
 def read_npy(
-    path: Path, *, limit: int | None = None, strict: bool = False, max_bytes: int = DEFAULT_MAX_BYTES
+    path: Path,
+    *,
+    limit: int | None = None,
+    strict: bool = False,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    dtype: npt.DTypeLike = np.float32,
+    encoding_errors: str = "replace",
 ) -> Vectors:
     """Map the matrix of a pair ``x.npy`` and ``x.txt`` into memory, either of which ``path`` may name.
 
-    Nothing is unpickled, and nothing is read before the header has been checked against the file's size. A float32
-    matrix without defects stays on disk; others are copied.
+    Nothing is unpickled, and nothing is read before the header has been checked against the file's size. A matrix of
+    the type asked for, without defects, stays on disk; others are copied.
 
     Examples
     --------
@@ -42,7 +48,7 @@ def read_npy(
     ('cat', 'dog')
     """
     matrix_path, words_path = _pair(path)
-    inspector = Inspector(matrix_path, strict)
+    inspector = Inspector(matrix_path, strict, encoding_errors)
     mapped = _map_matrix(matrix_path)
     if not words_path.is_file():
         raise FippError(f"{matrix_path} has no words: {words_path}, one word a line, is missing")
@@ -50,8 +56,7 @@ def read_npy(
     words, total = _read_words(words_path, count, inspector, max_bytes)
     if total != len(mapped):
         raise FippError(f"{matrix_path} has {len(mapped):,} rows but {words_path} has {total:,} words")
-    matrix = as_float32(mapped[:count])
-    return assemble(words, matrix, inspector)
+    return assemble(words, as_floats(mapped[:count], dtype), inspector)
 
 
 def write_npy(vectors: Vectors, path: Path) -> None:

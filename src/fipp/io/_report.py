@@ -95,9 +95,10 @@ class LoadReport:
 class Inspector:
     """Collects the defects of one file as its reader meets them; when strict, refuses at the first."""
 
-    def __init__(self, path: Path, strict: bool) -> None:
+    def __init__(self, path: Path, strict: bool, encoding_errors: str = "replace") -> None:
         self.path = path
         self.strict = strict
+        self.encoding_errors = encoding_errors
         self._counts: dict[tuple[str, Kind], int] = {}
         self._examples: dict[tuple[str, Kind], str] = {}
         self._notes: list[str] = []
@@ -121,11 +122,19 @@ class Inspector:
         self._notes.append(remark)
 
     def decode(self, raw: bytes, where: str) -> str:
-        """Turn bytes into text; bytes that are not UTF-8 become the replacement character, and are counted."""
+        """Turn bytes into text; what is not UTF-8 is refused, replaced or kept, as was asked for, and counted."""
         try:
             return raw.decode("utf-8")
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
             text = raw.decode("utf-8", "replace")
+            if self.encoding_errors == "strict":
+                raise FippError(
+                    f"{self.path}, {where}, {quoted(text)}: not UTF-8; "
+                    "encoding_errors='replace' or 'surrogateescape' would read it"
+                ) from error
+            if self.encoding_errors == "surrogateescape":
+                self.doubt(NOT_UTF8, where, text)
+                return raw.decode("utf-8", "surrogateescape")
             self.repair(NOT_UTF8, where, text)
             return text
 

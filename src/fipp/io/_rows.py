@@ -1,7 +1,8 @@
-"""Rows of float32: converting, checking and collecting them without large temporaries."""
+"""Rows of numbers: converting, checking and collecting them without large temporaries."""
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,19 +12,51 @@ import numpy.typing as npt
 from fipp.exceptions import FippError
 from fipp.linalg import row_blocks
 
-FloatMatrix = npt.NDArray[np.float32]
+FloatMatrix = npt.NDArray[Any]
+"""A matrix of float32, or of the float type that was asked for."""
 
-_CHUNK_BYTES = 64 << 20  # above every threshold of malloc: a chunk that is freed goes back to the system
+FLOAT_TYPES = ("float32", "float16", "float64")
+"""The types that `Vectors` can have; float32 unless another is asked for."""
+
+_CHUNK_BYTES = 8 << 20
 _BLOCK_NUMBERS = 1 << 20
 
 
-def as_float32(matrix: npt.ArrayLike) -> FloatMatrix:
+def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """Give a float type that vectors can have, in the machine's byte order; raise a FippError for any other.
+
+    Examples
+    --------
+    >>> float_type("float16"), float_type(np.float64)
+    (dtype('float16'), dtype('float64'))
+    """
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in FLOAT_TYPES:
+        raise FippError(f"dtype must be one of {', '.join(FLOAT_TYPES)}, not {dtype!r}")
+    return np.dtype(name)
+
+
+def as_float32(matrix: npt.ArrayLike) -> npt.NDArray[np.float32]:
     """Give ``matrix`` as 2-D float32 in the machine's byte order: itself if it is that already.
 
     Examples
     --------
     >>> as_float32([[1, 2], [3, 4]]).dtype
     dtype('float32')
+    """
+    return as_floats(matrix, np.float32)
+
+
+def as_floats(matrix: npt.ArrayLike, dtype: npt.DTypeLike) -> FloatMatrix:
+    """Give ``matrix`` as 2-D floats of a type in the machine's byte order: itself if it is that already.
+
+    Examples
+    --------
+    >>> as_floats([[1, 2], [3, 4]], "float16").dtype
+    dtype('float16')
     """
     array: npt.NDArray[Any] = np.asarray(matrix)
     if array.ndim != 2:
@@ -33,7 +66,7 @@ def as_float32(matrix: npt.ArrayLike) -> FloatMatrix:
     if array.shape[1] == 0:
         raise FippError("vectors must have at least one dimension")
     with np.errstate(over="ignore"):  # what is too large becomes an infinity, which the check for it names
-        return array.astype(np.float32, copy=False)
+        return array.astype(float_type(dtype), copy=False)
 
 
 def blocks(count: int, dimensions: int) -> Iterator[slice]:
@@ -61,6 +94,19 @@ def rows_not_finite(matrix: FloatMatrix) -> Iterator[int]:
             yield from (block.start + np.flatnonzero(~good)).tolist()
 
 
+def keep_freed_pages() -> None:
+    """Let arrays of up to 4 MiB that are made and freed in a loop reuse their memory.
+
+    The GNU library gives such memory back to the system at once, and half of a parser's time went into getting it
+    again, until it has seen an array of that size freed: then it keeps twice as much. Elsewhere this does nothing.
+
+    Examples
+    --------
+    >>> keep_freed_pages()
+    """
+    np.empty(4 << 20, dtype=np.uint8)
+
+
 class RowCollector:
     """Gathers blocks of rows whose number is not known beforehand into one matrix.
 
@@ -75,14 +121,20 @@ class RowCollector:
     (3, (3, 2))
     """
 
-    def __init__(self, dimensions: int, chunk_bytes: int = _CHUNK_BYTES) -> None:
+    def __init__(self, dimensions: int, chunk_bytes: int = _CHUNK_BYTES, dtype: npt.DTypeLike = np.float32) -> None:
         self.dimensions = dimensions
-        self._rows_per_chunk = max(1, chunk_bytes // (4 * dimensions))
+        self.dtype = np.dtype(dtype)
+        self._rows_per_chunk = max(1, chunk_bytes // (self.dtype.itemsize * dimensions))
         self._chunks: list[FloatMatrix] = []
         self._length = 0
 
     def __len__(self) -> int:
         return self._length
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the rows so far."""
+        return self._length * self.dimensions * self.dtype.itemsize
 
     def append(self, block: FloatMatrix) -> None:
         """Add the rows of ``block``, which are copied."""
@@ -90,15 +142,21 @@ class RowCollector:
         while done < len(block):
             used = self._length % self._rows_per_chunk
             if used == 0:
-                self._chunks.append(np.empty((self._rows_per_chunk, self.dimensions), dtype=np.float32))
+                self._chunks.append(self._new_chunk())
             step = min(len(block) - done, self._rows_per_chunk - used)
             self._chunks[-1][used : used + step] = block[done : done + step]
             done += step
             self._length += step
 
+    def _new_chunk(self) -> FloatMatrix:
+        # Pages of their own go back to the system as soon as they are freed; what malloc gives may stay with it.
+        numbers = self._rows_per_chunk * self.dimensions
+        pages = mmap.mmap(-1, numbers * self.dtype.itemsize)
+        return np.frombuffer(pages, dtype=self.dtype).reshape(self._rows_per_chunk, self.dimensions)
+
     def finish(self) -> FloatMatrix:
         """Give the matrix of all rows; the collector is empty afterwards."""
-        matrix = np.empty((self._length, self.dimensions), dtype=np.float32)
+        matrix = np.empty((self._length, self.dimensions), dtype=self.dtype)
         while self._chunks:
             chunk = self._chunks.pop()
             start, stop = len(self._chunks) * self._rows_per_chunk, self._length

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import closing
+from itertools import takewhile
 from pathlib import Path
 
-from fipp.exceptions import FippError
-from fipp.io._stream import DEFAULT_MAX_BYTES, GZIP_MAGIC, _chunks
-
-SAMPLE_BYTES = 1 << 16
+from fipp.io._stream import DEFAULT_MAX_BYTES, Source
 
 _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r")
 
 
 def bytes_of(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Generator[bytes, None, None]:
     """Yield the bytes of a file, decompressed, in chunks; raise a FippError at more than ``max_bytes``."""
-    total = 0
-    for chunk in _chunks(path):
-        total += len(chunk)
-        if total > max_bytes:
-            raise FippError(f"{path} holds more than {max_bytes:,} bytes; max_bytes sets the limit")
-        yield chunk
-
-
-def is_compressed(opening: bytes) -> bool:
-    """Tell whether a file that begins so is compressed."""
-    return opening.startswith(GZIP_MAGIC)
-
-
-def opening_of(path: Path, opening: bytes) -> bytes:
-    """Give up to 64 KiB from the start of a file, decompressed; ``opening`` has its first bytes as they are."""
-    if is_compressed(opening):
-        with closing(bytes_of(path)) as chunks:
-            return next(chunks, b"")[:SAMPLE_BYTES]
-    with open(path, "rb") as file:
-        return file.read(SAMPLE_BYTES)
+    with Source(path, max_bytes) as source:
+        yield from source.chunks()
 
 
 def is_text(sample: bytes) -> bool:
@@ -56,7 +35,7 @@ def is_text(sample: bytes) -> bool:
 
 
 def is_text_row(sample: bytes) -> bool:
-    r"""Tell whether the first line is something and then numbers: then it is text, whatever its word is made of.
+    r"""Tell whether the second half of the first line is numbers: then it is text, whatever its word is made of.
 
     Examples
     --------
@@ -64,11 +43,9 @@ def is_text_row(sample: bytes) -> bool:
     (True, False)
     """
     line, end, _ = sample.partition(b"\n")
-    numbers = line.split()[1 : None if end else -1]
-    try:
-        return bool([float(number) for number in numbers])
-    except ValueError:
-        return False
+    fields = line.split()[: None if end else -1]
+    numbers = list(takewhile(_is_number, reversed(fields[1:])))
+    return len(numbers) >= max(1, len(fields) // 2)
 
 
 def is_text_table(sample: bytes) -> bool:
@@ -81,3 +58,11 @@ def is_text_table(sample: bytes) -> bool:
     """
     _, _, after_header = sample.partition(b"\n")
     return is_text(sample) or is_text_row(sample) or is_text_row(after_header)
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True

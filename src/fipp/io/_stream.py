@@ -1,18 +1,43 @@
-"""Lines of bytes from and to a file, plain or gzipped, within limits that a hostile file cannot exceed."""
+"""Bytes and lines from a path, a file object or standard input, unpacked, within limits no file can exceed."""
 
 from __future__ import annotations
 
-import gzip
-import zlib
+import os
+import sys
+import tempfile
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from types import TracebackType
+from typing import BinaryIO
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
+from fipp.io._compression import (
+    COMPRESSIONS,
+    GZIP_MAGIC,
+    Compression,
+    compressing,
+    compression_named,
+    compression_of,
+    decompressed,
+)
 
-GZIP_MAGIC = b"\x1f\x8b"
+__all__ = [
+    "BYTE_ORDER_MARK",
+    "DEFAULT_MAX_BYTES",
+    "GZIP_MAGIC",
+    "MAX_LINE_BYTES",
+    "Source",
+    "check_readable",
+    "encoded",
+    "first_bytes",
+    "open_for_writing",
+    "read_batches",
+    "read_blocks",
+    "suffix_of",
+]
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DEFAULT_MAX_BYTES = 64 << 30
 """Decompressed bytes read from one file at most: a gzip bomb of a few megabytes could hold terabytes."""
@@ -20,7 +45,164 @@ DEFAULT_MAX_BYTES = 64 << 30
 MAX_LINE_BYTES = 16 << 20
 """The longest line: far above any vector, far below what would fill the memory."""
 
+OPENING_BYTES = 1 << 16
+"""How much of a file is looked at to tell its format."""
+
 _CHUNK_BYTES = 1 << 20
+
+
+class Source:
+    """Where bytes come from: a path, a binary file object, or standard input (``"-"``); read once, from the start.
+
+    Compressed bytes (gzip, bzip2, xz, Zstandard, told by content) are decompressed as they are read. What is read
+    into memory at a time is about a megabyte, and never more than ``max_bytes`` in all.
+
+    Parameters
+    ----------
+    place : str, path-like, binary file object or Source
+        A file object is read from where it stands and left open.
+    max_bytes : int
+        Raise a FippError at more decompressed bytes than this.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The path; for other sources what stands for it in messages.
+    is_path : bool
+        Whether ``path`` is one that can be opened.
+
+    Examples
+    --------
+    >>> import gzip, io
+    >>> with Source(io.BytesIO(gzip.compress(b"cat 1 2"))) as source:
+    ...     source.peek(3), source.compression.name, b"".join(source.chunks())
+    (b'cat', 'gzip', b'cat 1 2')
+    """
+
+    def __init__(self, place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._file: BinaryIO | None = None
+        self._owned = False
+        self._raw: bytes | None = None
+        self._held: list[bytes] = []
+        self._rest: Iterator[bytes] | None = None
+        self.is_path = False
+        if isinstance(place, str) and place == "-":
+            self.path, self._file = Path("standard input"), sys.stdin.buffer
+        elif isinstance(place, str | os.PathLike):
+            self.path, self.is_path = Path(place), True
+        elif callable(getattr(place, "read", None)):
+            name = getattr(place, "name", None)
+            self.path = Path(name) if isinstance(name, str) and name else Path("the file object")
+            self._file = place  # type: ignore[assignment]
+        else:
+            raise FippError(f"vectors are read from a path or a binary file object, not from {place!r}")
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, unless it was given open."""
+        if self._owned and self._file is not None:
+            self._file.close()
+
+    @property
+    def compression(self) -> Compression | None:
+        """How the bytes are compressed, by their content."""
+        return compression_of(self._opening())
+
+    def peek(self, count: int = OPENING_BYTES) -> bytes:
+        """Give the first decompressed bytes, which stay to be read; fewer if the source is shorter.
+
+        Examples
+        --------
+        >>> import io
+        >>> Source(io.BytesIO(b"cat 1 2")).peek(3)
+        b'cat'
+        """
+        rest = self._contents()
+        held = sum(map(len, self._held))
+        while held < count:
+            chunk = next(rest, b"")
+            if not chunk:
+                break
+            self._held.append(chunk)
+            held += len(chunk)
+        return b"".join(self._held)[:count]
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the decompressed bytes, about a megabyte at a time."""
+        total = 0
+        rest = self._contents()
+        while True:
+            chunk = self._held.pop(0) if self._held else next(rest, b"")
+            if not chunk:
+                return
+            total += len(chunk)
+            if total > self._max_bytes:
+                raise FippError(f"{self.path} holds more than {self._max_bytes:,} bytes; max_bytes sets the limit")
+            yield chunk
+
+    @contextmanager
+    def as_file(self) -> Iterator[Path]:
+        """Give a path with the decompressed bytes: the source's own if it can be, a temporary one otherwise.
+
+        Examples
+        --------
+        >>> import io
+        >>> with Source(io.BytesIO(b"cat 1 2")).as_file() as path:
+        ...     path.read_bytes()
+        b'cat 1 2'
+        """
+        if self.is_path and (self.path.is_dir() or self.compression is None):
+            self.close()
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="fipp-", ignore_cleanup_errors=True) as folder:
+            path = Path(folder, _without_compression(self.path.name))
+            with open(path, "wb") as file:
+                for chunk in self.chunks():
+                    file.write(chunk)
+            yield path
+
+    def _opening(self) -> bytes:
+        if self._raw is None:
+            self._raw = self._read(16)
+            while 0 < len(self._raw) < 16 and (more := self._read(16 - len(self._raw))):
+                self._raw += more
+        return self._raw
+
+    def _read(self, count: int) -> bytes:
+        try:
+            if self._file is None:
+                check_readable(self.path)
+                self._file, self._owned = open(self.path, "rb", buffering=0), True  # noqa: SIM115
+            data = self._file.read(count)
+        except OSError as error:
+            raise FippError(f"cannot read {self.path}: {error.strerror or error}") from error
+        if isinstance(data, str):
+            raise FippError(f"{self.path} is open as text; open it with mode 'rb'")
+        return data or b""
+
+    def _raw_chunks(self) -> Iterator[bytes]:
+        opening = self._opening()
+        if opening:
+            # Whole blocks from here on: a plain file's chunks should not begin with one of 16 bytes.
+            yield opening + self._read(max(0, _CHUNK_BYTES - len(opening)))
+        while chunk := self._read(_CHUNK_BYTES):
+            yield chunk
+
+    def _contents(self) -> Iterator[bytes]:
+        if self._rest is None:
+            compression = self.compression
+            raw = self._raw_chunks()
+            self._rest = raw if compression is None else decompressed(raw, compression, str(self.path), _CHUNK_BYTES)
+        return self._rest
 
 
 def check_readable(path: Path) -> None:
@@ -32,85 +214,115 @@ def check_readable(path: Path) -> None:
 
 
 def first_bytes(path: Path, count: int = 16) -> bytes:
-    """Give the first bytes of a file, by which its format may be known."""
-    check_readable(path)
-    try:
-        with open(path, "rb") as file:
-            return file.read(count)
-    except OSError as error:
-        raise FippError(f"cannot read {path}: {error.strerror}") from error
+    """Give the first bytes of a file as they are, compressed or not."""
+    with Source(path) as source:
+        opening = source._opening()
+        return opening[:count] if count <= len(opening) else opening + source._read(count - len(opening))
 
 
-def read_batches(path: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> Generator[list[bytes], None, None]:
-    r"""Yield the lines of a plain or gzipped file, without their ``\n``, about a megabyte at a time.
+def read_blocks(
+    place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int = DEFAULT_MAX_BYTES
+) -> Generator[bytes, None, None]:
+    r"""Yield the text of a source as blocks of whole lines, each ending in ``\n``, about a megabyte at a time.
+
+    A byte order mark at the start is dropped.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(read_blocks(io.BytesIO(b"cat 1 2\ndog 3 4\ncow 5 6")))
+    [b'cat 1 2\ndog 3 4\n', b'cow 5 6\n']
+    """
+    with place if isinstance(place, Source) else Source(place, max_bytes) as source:
+        if source.peek(2) in (b"\xff\xfe", b"\xfe\xff"):
+            raise FippError(f"{source.path} is UTF-16 text; save it as UTF-8")
+        source.peek(len(BYTE_ORDER_MARK))
+        waiting: list[bytes] = []
+        length = 0
+        first = True
+        for chunk in source.chunks():
+            if first:
+                chunk, first = chunk.removeprefix(BYTE_ORDER_MARK), False
+            end = chunk.rfind(b"\n") + 1
+            if end:
+                head = chunk.find(b"\n")
+                _check_line(length + head, source)
+                yield b"".join([*waiting, chunk[:end]])
+                waiting, length = [], 0
+            if end < len(chunk):
+                waiting.append(chunk[end:] if end else chunk)
+                length += len(chunk) - end
+                _check_line(length, source)
+        if length:
+            yield b"".join([*waiting, b"\n"])
+
+
+def _check_line(length: int, source: Source) -> None:
+    if length > MAX_LINE_BYTES:
+        raise FippError(f"{source.path} has a line of more than {MAX_LINE_BYTES:,} bytes; is it a text file?")
+
+
+def read_batches(
+    place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int = DEFAULT_MAX_BYTES
+) -> Generator[list[bytes], None, None]:
+    r"""Yield the lines of a source, without their ``\n``, about a megabyte at a time.
 
     Only ``\n`` ends a line: words of real vocabularies contain the other characters that Unicode calls line
     breaks. A byte order mark at the start is dropped; the ``\r`` of CRLF is left to the caller.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(read_batches(io.BytesIO(b"cat\ndog\n")))
+    [[b'cat', b'dog']]
     """
-    total = 0
-    rest = b""
-    for chunk in _chunks(path):
-        total += len(chunk)
-        if total > max_bytes:
-            raise FippError(f"{path} holds more than {max_bytes:,} bytes of text; max_bytes sets the limit")
-        lines = (rest + chunk).split(b"\n")
-        rest = lines.pop()
-        # Only the first and the unfinished line can span chunks.
-        if len(rest) > MAX_LINE_BYTES or (lines and len(lines[0]) > MAX_LINE_BYTES):
-            raise FippError(f"{path} has a line of more than {MAX_LINE_BYTES:,} bytes; is it a text file?")
-        if lines:
-            yield lines
-    if rest:
-        yield [rest]
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    opening = first_bytes(path)
-    if opening.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise FippError(f"{path} is UTF-16 text; save it as UTF-8")
-    opener = gzip.open if opening.startswith(GZIP_MAGIC) else open
-    try:
-        with cast(BinaryIO, opener(path, "rb")) as stream:
-            chunk = stream.read(_CHUNK_BYTES)
-            if chunk:
-                yield chunk.removeprefix(BYTE_ORDER_MARK)
-            while chunk := stream.read(_CHUNK_BYTES):
-                yield chunk
-    except EOFError as error:
-        raise FippError(f"{path} is cut short: the gzip stream ends too early; fetch it again") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise FippError(f"{path} is a damaged gzip file ({error}); fetch it again") from error
+    for block in read_blocks(place, max_bytes):
+        lines = block.split(b"\n")
+        lines.pop()
+        yield lines
 
 
 @contextmanager
 def open_for_writing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for bytes: written atomically, gzipped when its name ends in ``.gz``."""
-    with atomic_path(path) as temporary, open(temporary, "wb") as file:
-        if path.name.lower().endswith(".gz"):
-            # Neither name nor time in the gzip header: the same vectors give the same bytes.
-            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as compressed:
-                yield cast(BinaryIO, compressed)
-        else:
-            yield file
+    """Open a file for bytes: written atomically, compressed as its name asks (``.gz``, ``.bz2``, ``.xz``, ``.zst``)."""
+    with (
+        atomic_path(path) as temporary,
+        open(temporary, "wb") as file,
+        compressing(file, compression_named(path.name)) as stream,
+    ):
+        yield stream
 
 
 def suffix_of(path: Path) -> str:
-    """Give the suffix that tells the format, in lower case, without ``.gz``.
+    """Give the suffix that tells the format, in lower case, without ``.gz`` and its like.
 
     Examples
     --------
-    >>> suffix_of(Path("wiki.hr.VEC.gz")), suffix_of(Path("pairs.csv"))
-    ('.vec', '.csv')
+    >>> suffix_of(Path("wiki.hr.VEC.gz")), suffix_of(Path("pairs.csv")), suffix_of(Path("x.vec.zst"))
+    ('.vec', '.csv', '.vec')
     """
-    name = path.name.lower().removesuffix(".gz")
-    return Path(name).suffix
+    return Path(_without_compression(path.name.lower())).suffix
+
+
+def _without_compression(name: str) -> str:
+    for compression in COMPRESSIONS:
+        if name.lower().endswith(compression.suffix):
+            return name[: -len(compression.suffix)] or "x"
+    return name or "x"
 
 
 def encoded(word: str, path: Path, forbidden: str) -> bytes:
-    """Encode a word for a file that cannot hold the ``forbidden`` characters; raise a FippError if it has one."""
+    """Encode a word for a file that cannot hold the ``forbidden`` characters; raise a FippError if it has one.
+
+    A word read with ``encoding_errors="surrogateescape"`` becomes the bytes that it was.
+    """
     if any(character in word for character in forbidden):
         raise FippError(f"the word {word!r} cannot be written to {path}: it contains one of {forbidden!r}")
     try:
         return word.encode("utf-8")
     except UnicodeEncodeError as error:
+        with suppress(UnicodeEncodeError):
+            raw = word.encode("utf-8", "surrogateescape")
+            if raw.decode("utf-8", "surrogateescape") == word:
+                return raw
         raise FippError(f"the word {word!r} cannot be written to {path}: it is not valid Unicode") from error

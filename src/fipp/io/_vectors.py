@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fipp.exceptions import FippError
 from fipp.io._exchange import Exchange
 from fipp.io._report import LoadReport, quoted
-from fipp.io._rows import FloatMatrix, as_float32, blocks, rows_not_finite
+from fipp.io._rows import FloatMatrix, as_floats, blocks, rows_not_finite
 from fipp.io._stream import DEFAULT_MAX_BYTES
 from fipp.io._words import Variants, WordNotFoundError, as_strings, index_of_unique
 
@@ -22,8 +22,8 @@ from fipp.io._words import Variants, WordNotFoundError, as_strings, index_of_uni
 class Vectors(Exchange):
     """A vocabulary: unique words, and a matrix with the vector of each word in its row.
 
-    The words may be any ids: documents, entities, products. The matrix is read-only and float32; one that is
-    float32 already is not copied (it may be a memory map), others are converted.
+    The words may be any ids: documents, entities, products. The matrix is read-only and float32, unless another float
+    type is asked for; one of that type already is not copied (it may be a memory map), others are converted.
 
     Parameters
     ----------
@@ -31,6 +31,8 @@ class Vectors(Exchange):
         The words, no two equal.
     matrix : array-like of shape (n, d)
         A finite number for each word and dimension.
+    dtype : {"float32", "float16", "float64"}
+        The type of the numbers. Half precision takes half the memory; aligners calculate with float32 either way.
 
     Attributes
     ----------
@@ -48,14 +50,19 @@ class Vectors(Exchange):
     (True, 2, 2)
     """
 
-    def __init__(self, words: Sequence[str] | npt.NDArray[np.str_], matrix: npt.ArrayLike) -> None:
-        rows = as_float32(matrix)
+    def __init__(
+        self,
+        words: Sequence[str] | npt.NDArray[np.str_],
+        matrix: npt.ArrayLike,
+        dtype: npt.DTypeLike = np.float32,
+    ) -> None:
+        rows = as_floats(matrix, dtype)
         names = as_strings(words)
         if len(names) != len(rows):
             raise FippError(f"there are {len(names):,} words but {len(rows):,} rows in the matrix")
         index = index_of_unique(names)
         for row in rows_not_finite(rows):
-            what = "a NaN" if np.isnan(rows[row]).any() else "an infinity, or a number too large for float32"
+            what = "a NaN" if np.isnan(rows[row]).any() else f"an infinity, or a number too large for {rows.dtype}"
             raise FippError(f"row {row} ({quoted(names[row])}) has {what}; drop or repair it first")
         self._take(names, rows, index, None)
 
@@ -69,20 +76,26 @@ class Vectors(Exchange):
     ) -> Vectors:
         """Make vectors of parts that a reader or another `Vectors` has checked already."""
         vectors = cls.__new__(cls)
-        vectors._take(words, matrix, index or {word: row for row, word in enumerate(words)}, report)
+        vectors._take(words, matrix, index, report)
         return vectors
 
     def _take(
-        self, words: tuple[str, ...], matrix: FloatMatrix, index: dict[str, int], report: LoadReport | None
+        self, words: tuple[str, ...], matrix: FloatMatrix, index: dict[str, int] | None, report: LoadReport | None
     ) -> None:
         view = matrix.view()
         view.flags.writeable = False
         self._words = words
         self._matrix = view
-        self._index = index
+        self._rows_of_words = index
         self._variants: Variants | None = None
         self._checksum: str | None = None
         self.report = report
+
+    @property
+    def _index(self) -> dict[str, int]:
+        if self._rows_of_words is None:  # made when it is needed: vectors from a cache are there at once
+            self._rows_of_words = dict(zip(self._words, range(len(self._words)), strict=True))
+        return self._rows_of_words
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -206,6 +219,19 @@ class Vectors(Exchange):
         words = tuple(self._words[row] for row in numbers.tolist())
         return Vectors._from_checked(words, self._matrix[numbers], index_of_unique(words), self.report)
 
+    def astype(self, dtype: npt.DTypeLike) -> Vectors:
+        """Give the same vectors with numbers of another type: ``"float16"``, ``"float32"`` or ``"float64"``.
+
+        Examples
+        --------
+        >>> Vectors(["cat"], [[1.0, 0.1]]).astype("float16").matrix
+        array([[1.  , 0.1]], dtype=float16)
+        """
+        matrix = as_floats(self._matrix, dtype)
+        for row in rows_not_finite(matrix):
+            raise FippError(f"row {row} ({quoted(self._words[row])}) has a number too large for {matrix.dtype}")
+        return Vectors._from_checked(self._words, matrix, self._rows_of_words, self.report)
+
     @property
     def checksum(self) -> str:
         """A SHA-256 of words and numbers, in hexadecimal: the same on every machine, whatever the file format.
@@ -222,32 +248,50 @@ class Vectors(Exchange):
     @classmethod
     def load(
         cls,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | BinaryIO,
         limit: int | None = None,
         strict: bool = False,
         *,
         words: Iterable[str] | None = None,
+        dtype: npt.DTypeLike = np.float32,
+        encoding_errors: str = "replace",
         max_bytes: int = DEFAULT_MAX_BYTES,
+        max_memory: int | float | str | None = None,
+        cache: bool | str | os.PathLike[str] = True,
     ) -> Vectors:
         r"""Read vectors from a file or folder whose format is told by its content, or else by its name.
 
         Text and binary files of word2vec, fastText models (which give `SubwordVectors`) and text, GloVe, floret
         tables, ``.npy`` with words one a line in ``.txt`` beside it, ``.npz``, safetensors, Parquet, Arrow and Feather
-        (with ``fipp[arrow]``), folders of spaCy and model2vec. Nothing is ever unpickled.
+        (with ``fipp[arrow]``), folders of spaCy and model2vec. Any file may be compressed by gzip, bzip2, xz or
+        Zstandard, whatever its name. Nothing is ever unpickled.
 
         Parameters
         ----------
-        path : str or path-like
-            The file.
+        path : str, path-like or binary file object
+            The file; ``"-"`` is standard input.
         limit : int, optional
-            Take at most this many words from the start of the file.
+            Take at most this many words from the start of the file, and read no more of it than that needs.
         strict : bool, default=False
             Refuse a file with a row that cannot be used; otherwise such rows are skipped and counted in ``report``.
         words : iterable of str, optional
-            Take these words only, of those that are there, in the order of the file. A floret table, which has no words
-            of its own and so needs them, and a fastText model make vectors for all of them, in the order asked for.
+            Take only these words, in the order of the file; reading text ends when all are found, and other rows are
+            passed over unexamined. A floret table, which has no words of its own and so needs them, and a fastText
+            model make vectors for all of them, in the order asked for.
+        dtype : {"float32", "float16", "float64"}, default="float32"
+            The type of the numbers. Text is read as the float64 nearest to it and rounded to this type.
+        encoding_errors : {"replace", "strict", "surrogateescape"}, default="replace"
+            What to do with words that are not UTF-8: put replacement characters and count them, refuse the file, or
+            keep the bytes as Python does in file names.
         max_bytes : int, default=64 GiB
-            Refuse a file with more text than this, decompressed.
+            Refuse a file with more bytes than this, decompressed.
+        max_memory : int or str, optional
+            Refuse text whose vectors take more memory than this, such as ``"4GB"``.
+        cache : bool or path-like, default=True
+            Keep what was parsed from large text and compressed files in the user's cache folder, or the folder given,
+            so that the next load is immediate. The environment variable ``FIPP_CACHE`` names another folder, or says
+            ``off``; all caches together take at most ``FIPP_CACHE_SIZE`` (10 GiB), the oldest go first. A cache is
+            used only while the file is unchanged.
 
         Returns
         -------
@@ -264,22 +308,24 @@ class Vectors(Exchange):
         ('cat', 'dog')
         >>> print(vectors.report.summary())
         animals.vec: 2 words x 2; skipped 1 ragged row (line 4, 'cow', 1 number)
+        >>> with open(path, "rb") as file:
+        ...     Vectors.load(file, words=["dog", "bird"]).words
+        ('dog',)
         """
         # Imported here because every format imports Vectors.
-        from fipp.io._formats import format_to_read
+        from fipp.io._load import check_options, load
 
-        if limit is not None and limit < 1:
-            raise FippError(f"limit must be at least 1, not {limit}")
-        path = Path(path)
-        chosen = format_to_read(path)
-        if words is None:
-            return chosen.read(path, limit=limit, strict=strict, max_bytes=max_bytes)
-        wanted = list(dict.fromkeys(words))
-        if "words" in chosen.options:
-            options: dict[str, Any] = {"words": wanted}
-            return chosen.read(path, limit=limit, strict=strict, max_bytes=max_bytes, **options)
-        vectors = chosen.read(path, limit=None, strict=strict, max_bytes=max_bytes)._only(wanted)
-        return vectors if limit is None else vectors.head(limit)
+        options = check_options(
+            limit=limit,
+            strict=strict,
+            words=words,
+            dtype=dtype,
+            encoding_errors=encoding_errors,
+            max_bytes=max_bytes,
+            max_memory=max_memory,
+            cache=cache,
+        )
+        return load(path, options)
 
     def _only(self, words: list[str]) -> Vectors:
         """Give the rows of those words that are there, in the order of the rows."""
@@ -287,6 +333,8 @@ class Vectors(Exchange):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the vectors, in the format that the file's name tells; reading them gives equal numbers.
+
+        Text is compressed when the name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
 
         Examples
         --------
@@ -309,9 +357,10 @@ class Vectors(Exchange):
 
 
 def _checksum(words: tuple[str, ...], matrix: FloatMatrix) -> str:
-    digest = hashlib.sha256(f"float32 {matrix.shape[0]} {matrix.shape[1]}\n".encode())
+    digest = hashlib.sha256(f"{matrix.dtype.name} {matrix.shape[0]} {matrix.shape[1]}\n".encode())
+    little_endian = matrix.dtype.newbyteorder("<")
     for block in blocks(*matrix.shape):
-        digest.update(np.ascontiguousarray(matrix[block], dtype="<f4").tobytes())
+        digest.update(np.ascontiguousarray(matrix[block], dtype=little_endian).tobytes())
     # The lengths go first: otherwise ["ab", "c"] and ["a", "bc"] would look alike.
     spelled = [word.encode("utf-8", "surrogatepass") for word in words]
     digest.update(np.array([len(word) for word in spelled], dtype="<u4").tobytes())

@@ -12,7 +12,7 @@ from fipp.exceptions import FippError
 from fipp.io._assemble import assemble
 from fipp.io._report import NOT_UTF8, Inspector, counted
 from fipp.io._rows import FloatMatrix, RowCollector, blocks
-from fipp.io._sniff import bytes_of, is_text, is_text_row, opening_of
+from fipp.io._sniff import bytes_of, is_text, is_text_row
 from fipp.io._stream import DEFAULT_MAX_BYTES, MAX_LINE_BYTES, encoded, open_for_writing
 from fipp.io._vectors import Vectors
 
@@ -26,11 +26,10 @@ _DOUBTFUL_AFTER = 50
 
 def recognises(path: Path, opening: bytes) -> bool:
     """Tell whether a file, which may be compressed, has word2vec's header and then something that is no text."""
-    sample = opening_of(path, opening)
-    header = _HEADER.match(sample)
+    header = _HEADER.match(opening)
     if header is None:
         return False
-    rows = sample[header.end() :]
+    rows = opening[header.end() :]
     return not is_text(rows) and not is_text_row(rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ContextDecorator
 from functools import cache
@@ -95,7 +95,7 @@ def n_threads() -> int:
     return single_threaded_blas.allowed if single_threaded_blas.active else _allowed()
 
 
-def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Result, None, None]:
     """Yield ``work(item)`` in the order of ``items``, calculated by several threads.
 
     Each thread runs single-threaded BLAS on its own block, which beats threaded BLAS as soon as element-wise steps

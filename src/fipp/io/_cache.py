@@ -1,0 +1,298 @@
+"""Vectors that were parsed once, kept in a form that is mapped into memory the next time.
+
+A cache file holds a JSON header with its checksum, the words as one text, and the matrix, which begins at a multiple
+of the page size. It is used only for the very file it was made from: same path, size, times (the time of the last
+change of any kind included, which no program can set back) and the same bytes in samples from head, tail and between.
+Whatever is wrong with a cache file, it is as if it were not there, and it is written anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+import zlib
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from fipp._version import __version__
+from fipp.exceptions import FippError
+from fipp.io._atomic import atomic_path
+from fipp.io._report import Finding, Kind, LoadReport, counted
+from fipp.io._rows import float_type
+from fipp.io._vectors import Vectors
+from fipp.linalg import parse_memory
+
+SMALLEST_BYTES = 1 << 20
+"""Matrices below this are parsed sooner than a user notices."""
+
+DEFAULT_CACHE_SIZE = 10 << 30
+"""All cache files together; the environment variable ``FIPP_CACHE_SIZE`` sets another, such as ``50GB``."""
+
+_MAGIC = b"FIPPVEC\x01"
+_SUFFIX = ".fippvec"
+_PAGE = 4096
+_LARGEST_HEADER = 1 << 20
+_SEPARATORS = "\n\0\x1f\x1e\t "
+_SAMPLE_BYTES, _SAMPLES = 4096, 32
+_END_BYTES = 1 << 16
+_SETTLED_SECONDS = 2.0
+"""A file changed so shortly ago could change again within what its file system's clock can tell apart."""
+
+_STALE_SECONDS = 3600.0
+
+
+def cache_folder() -> Path | None:
+    """Give the folder for caches: ``FIPP_CACHE``, or the platform's place for them; None if that says ``off``.
+
+    Examples
+    --------
+    >>> cache_folder() is None or cache_folder().name != ""
+    True
+    """
+    chosen = os.environ.get("FIPP_CACHE")
+    if chosen is not None:
+        return None if chosen.strip().lower() in {"", "0", "off", "no", "false"} else Path(chosen).expanduser()
+    home = Path(os.path.expanduser("~"))
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+        return base / "fipp" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "fipp"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "fipp"
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What tells one state of a file from another."""
+
+    path: str
+    size: int
+    modified: int
+    changed: int
+    sample: str
+
+    @classmethod
+    def of(cls, path: Path) -> Fingerprint:
+        """Look at a file, of which at most a quarter of a megabyte is read."""
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            sample = _sample(file, 0, status.st_size)
+        return cls(os.path.realpath(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns, sample)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the file is old enough for its times to tell a later change."""
+        return time.time() - max(self.modified, self.changed) / 1e9 >= _SETTLED_SECONDS
+
+
+def _sample(file: BinaryIO, start: int, stop: int) -> str:
+    """Hash the first and the last bytes of a part of a file, and some at equal distances between."""
+    digest = hashlib.blake2b(digest_size=16)
+    length = stop - start
+    places = [(start, _END_BYTES), (max(start, stop - _END_BYTES), _END_BYTES)]
+    places += [(start + length * i // (_SAMPLES + 1), _SAMPLE_BYTES) for i in range(1, _SAMPLES + 1)]
+    for place, count in places:
+        file.seek(place)
+        digest.update(file.read(min(count, stop - place)))
+    return digest.hexdigest()
+
+
+class Cache:
+    """The cached vectors of one file, read with certain options.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    folder : pathlib.Path
+        Where cache files are.
+    options : dict
+        What changes the vectors that are read, ``limit`` aside.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "x.vec").write_text("cat 1 2")
+    >>> Cache(folder / "x.vec", folder, {}).load(limit=None) is None
+    True
+    """
+
+    def __init__(self, path: Path, folder: Path, options: dict[str, Any]) -> None:
+        self._path = path
+        self._folder = folder
+        self._options = {"fipp": __version__, **options}
+        self._fingerprint = Fingerprint.of(path)
+
+    def load(self, limit: int | None, strict: bool = False) -> Vectors | None:
+        """Give the vectors if they are there for this limit or for the whole file; None otherwise."""
+        vectors = self._load(None)
+        if vectors is not None and limit is not None and limit < len(vectors):
+            vectors = _first(vectors, limit) if _is_clean(vectors) else None
+        if vectors is None and limit is not None:
+            vectors = self._load(limit)
+        return None if vectors is None or (strict and not _is_clean(vectors)) else vectors
+
+    def store(self, vectors: Vectors, limit: int | None) -> None:
+        """Keep vectors that were just read; whatever prevents it, nothing is said and nothing is kept."""
+        if vectors.matrix.nbytes < SMALLEST_BYTES:
+            return
+        with suppress(OSError, ValueError):  # a full disk, a folder that may not be written, a FippError
+            if self._fingerprint.is_settled and Fingerprint.of(self._path) == self._fingerprint:
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                largest = _largest_total()
+                if vectors.matrix.nbytes < largest and vectors.matrix.nbytes < _free_bytes(self._folder) // 2:
+                    place = self._place(limit)
+                    with atomic_path(place) as temporary, open(temporary, "wb") as file:
+                        _write(file, vectors, self._key(limit))
+                    _prune(self._folder, largest, place)
+
+    def _key(self, limit: int | None) -> dict[str, Any]:
+        return {**asdict(self._fingerprint), "limit": limit, **self._options}
+
+    def _place(self, limit: int | None) -> Path:
+        identity = json.dumps([self._fingerprint.path, limit, self._options], sort_keys=True, default=str)
+        return self._folder / (
+            hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest() + _SUFFIX
+        )
+
+    def _load(self, limit: int | None) -> Vectors | None:
+        place = self._place(limit)
+        # A damaged file can raise nearly anything on its way through JSON, numpy and UTF-8.
+        with suppress(OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            vectors = _read(place, self._key(limit), str(self._path))
+            if vectors is not None:
+                os.utime(place)  # the least recently used goes first
+            return vectors
+        return None
+
+
+def _write(file: BinaryIO, vectors: Vectors, key: dict[str, Any]) -> None:
+    words = vectors.words
+    text = "".join(words)
+    separator = next(mark for mark in (*_SEPARATORS, None) if mark is None or mark not in text)
+    if separator is None:
+        raise FippError("no character is left to separate the words")
+    blob = separator.join(words).encode("utf-8", "surrogatepass")
+    matrix = np.ascontiguousarray(vectors.matrix)
+    header = {
+        "key": key,
+        "rows": len(words),
+        "dimensions": vectors.dim,
+        "dtype": matrix.dtype.name,
+        "byteorder": sys.byteorder,
+        "separator": separator,
+        "words_bytes": len(blob),
+        "words_checksum": zlib.crc32(blob),
+        "report": None if vectors.report is None else asdict(vectors.report),
+    }
+    # The sample of the matrix comes from the file, and goes to its end: the header has to be there before.
+    encoded = json.dumps(header).encode()
+    file.write(_MAGIC + len(encoded).to_bytes(8, "little") + zlib.crc32(encoded).to_bytes(4, "little") + encoded)
+    file.write(blob)
+    file.write(b"\0" * (-file.tell() % _PAGE))
+    start = file.tell()
+    file.write(matrix.data)
+    file.flush()
+    with open(file.name, "rb") as written:
+        sample = _sample(written, start, start + matrix.nbytes)
+    file.write(bytes.fromhex(sample))
+
+
+def _read(place: Path, key: dict[str, Any], path: str) -> Vectors | None:
+    """Map a cache file, if it is whole and has this key."""
+    with open(place, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        opening = file.read(len(_MAGIC) + 12)
+        length = int.from_bytes(opening[8:16], "little")
+        if opening[:8] != _MAGIC or length > _LARGEST_HEADER:
+            return None
+        encoded = file.read(length)
+        if zlib.crc32(encoded) != int.from_bytes(opening[16:20], "little"):
+            return None
+        header = json.loads(encoded)
+        if header["key"] != key or header["byteorder"] != sys.byteorder:
+            return None
+        words_start = file.tell()
+        start = words_start + header["words_bytes"]
+        start += -start % _PAGE
+        dtype = float_type(header["dtype"])
+        shape = (header["rows"], header["dimensions"])
+        stop = start + shape[0] * shape[1] * dtype.itemsize
+        if size != stop + 16:
+            return None
+        blob = file.read(header["words_bytes"])
+        if zlib.crc32(blob) != header["words_checksum"]:
+            return None
+        sample = _sample(file, start, stop)
+        file.seek(stop)
+        if file.read(16).hex() != sample:
+            return None
+        matrix = np.memmap(file, dtype=dtype, mode="r", offset=start, shape=shape)
+    words = tuple(blob.decode("utf-8", "surrogatepass").split(header["separator"]))
+    if len(words) != shape[0]:
+        return None
+    return Vectors._from_checked(words, matrix, report=_report(header["report"], path))
+
+
+def _report(stored: dict[str, Any] | None, path: str) -> LoadReport | None:
+    if stored is None:
+        return None
+    findings = {
+        verb: tuple(Finding(Kind(*item["kind"]), item["count"], item["example"]) for item in stored[verb])
+        for verb in ("skipped", "repaired", "doubtful")
+    }
+    return LoadReport(path, stored["contents"], notes=tuple(stored["notes"]), **findings)
+
+
+def _is_clean(vectors: Vectors) -> bool:
+    return vectors.report is None or vectors.report.summary() is None
+
+
+def _first(vectors: Vectors, limit: int) -> Vectors:
+    head = vectors.head(limit)
+    if head.report is not None:
+        head.report = LoadReport(head.report.path, f"{counted(len(head), 'word')} x {head.dim}")
+    return head
+
+
+def _largest_total() -> int:
+    chosen = os.environ.get("FIPP_CACHE_SIZE")
+    return DEFAULT_CACHE_SIZE if not chosen else parse_memory(chosen)
+
+
+def _free_bytes(folder: Path) -> int:
+    import shutil
+
+    return shutil.disk_usage(folder).free
+
+
+def _prune(folder: Path, largest: int, newest: Path) -> None:
+    """Remove the files used longest ago until all fit, and what killed writers left."""
+    entries = []
+    for place in folder.iterdir():
+        with suppress(OSError):
+            status = place.stat()
+            if place.suffix == _SUFFIX:
+                entries.append((place != newest, status.st_mtime, status.st_size, place))
+            elif (
+                place.name.endswith(".part")
+                and _SUFFIX in place.name
+                and time.time() - status.st_mtime > _STALE_SECONDS
+            ):
+                place.unlink()
+    total = sum(size for _, _, size, _ in entries)
+    for removable, _, size, place in sorted(entries, key=lambda entry: entry[1]):
+        if total <= largest:
+            return
+        if removable:
+            with suppress(OSError):
+                place.unlink()
+                total -= size
