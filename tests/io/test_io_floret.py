@@ -47,7 +47,7 @@ def test_a_compressed_table_is_read_whatever_its_name(tmp_path):
     ("old", "new", "message"),
     [
         ("7 3 3 5", "9 3 3 5", "promises 9 rows, it has 7"),
-        ("7 3 3 5", "7 4 3 5", "not a number and 4 values"),
+        ("7 3 3 5", "7 4 3 5", "not each a number and 4 values"),
         ("7 3 3 5", "7 3 6 5", "damaged"),
         ("7 3 3 5", "7 3 3 99", "damaged"),
         ("7 3 3 5", "7 9999999999 3 5", "dimensions"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from fipp.exceptions import FippError
 from fipp.io._assemble import assemble
@@ -17,7 +18,6 @@ from fipp.io._rows import FloatMatrix, RowCollector, rows_not_finite
 from fipp.io._sniff import opening_of
 from fipp.io._stream import DEFAULT_MAX_BYTES, MAX_LINE_BYTES, first_bytes, read_batches
 from fipp.io._subwords import SubwordVectors, compose_vectors
-from fipp.io._text_row import Defect, parse_row, parse_together
 
 _HEADER = re.compile(rb"([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([1-4]) ([0-9]{1,10}) (\S+) (\S+)\s*\n")
 
@@ -105,18 +105,16 @@ def _header(opening: bytes, path: Path) -> _Header:
 def _read_rows(path: Path, header: _Header, max_bytes: int) -> FloatMatrix:
     """Read the rows, each its number and its values; every one is needed, so that none may be skipped."""
     rows = RowCollector(header.dimensions)
-    first_line = 2
     for number, batch in enumerate(read_batches(path, max_bytes)):
-        lines = [line.strip() for line in (batch[1:] if number == 0 else batch)]
-        if lines and not lines[-1]:
-            lines.pop()
-        together = parse_together(lines, header.dimensions)
-        ids, matrix = together if together is not None else _one_by_one(lines, header.dimensions, path, first_line)
-        for row, word in enumerate(ids, len(rows)):
-            if word != b"%d" % row:
-                raise FippError(f"{path} is damaged: where row {row} should be, there is {word[:40]!r}")
+        lines = [line for line in (batch[1:] if number == 0 else batch) if line.strip()]
+        if not lines:
+            continue
+        numbers, matrix = _parse(lines, header.dimensions, path, len(rows))
+        expected = np.arange(len(rows), len(rows) + len(numbers))
+        if not np.array_equal(numbers, expected):
+            row = int(expected[numbers != expected][0])
+            raise FippError(f"{path} is damaged: where row {row} should be, there is {numbers[row - len(rows)]:.15g}")
         rows.append(matrix)
-        first_line += len(lines)
     if len(rows) != header.buckets:
         raise FippError(f"{path} is cut short: its header promises {header.buckets:,} rows, it has {len(rows):,}")
     matrix = rows.finish()
@@ -126,11 +124,15 @@ def _read_rows(path: Path, header: _Header, max_bytes: int) -> FloatMatrix:
     return matrix
 
 
-def _one_by_one(lines: list[bytes], dimensions: int, path: Path, first_line: int) -> tuple[list[bytes], FloatMatrix]:
-    parsed = [parse_row(line, dimensions) for line in lines]
-    for number, row in enumerate(parsed, first_line):
-        if isinstance(row, Defect):
-            raise FippError(f"line {number} of {path} is not a number and {dimensions} values: {row.detail}")
-    good = [row for row in parsed if not isinstance(row, Defect)]
-    matrix = np.array([row.values for row in good], dtype=np.float32).reshape(-1, dimensions)
-    return [row.word for row in good], matrix
+def _parse(lines: list[bytes], dimensions: int, path: Path, first: int) -> tuple[npt.NDArray[np.float64], FloatMatrix]:
+    """Give the numbers of some rows, and their values."""
+    try:
+        table = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
+        if table.shape != (len(lines), 1 + dimensions):
+            raise ValueError(f"they have {table.shape[1]} columns")
+    except ValueError as error:
+        raise FippError(
+            f"the rows of {path} from {first:,} on are not each a number and {dimensions} values: {error}"
+        ) from error
+    with np.errstate(over="ignore"):
+        return table[:, 0], table[:, 1:].astype(np.float32)
