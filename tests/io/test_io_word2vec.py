@@ -77,7 +77,7 @@ def test_words_that_are_not_utf8_are_repaired_and_counted(tmp_path):
 
 def test_text_with_a_header_is_not_taken_for_binary(tmp_path):
     path = tmp_path / "x.bin"
-    path.write_bytes(b"2 2\ncat\x01 1 2\ndog\x02 3 4\n")
+    path.write_bytes(b"2 2\nNew cat\x01 1 2\ndog\x02 3 4\n")
     assert Vectors.load(path).matrix.tolist() == [[1, 2], [3, 4]]
 
 

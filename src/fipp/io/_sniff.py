@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
+from itertools import takewhile
 from pathlib import Path
 
 from fipp.exceptions import FippError
@@ -56,7 +57,7 @@ def is_text(sample: bytes) -> bool:
 
 
 def is_text_row(sample: bytes) -> bool:
-    r"""Tell whether the first line is something and then numbers: then it is text, whatever its word is made of.
+    r"""Tell whether the second half of the first line is numbers: then it is text, whatever its word is made of.
 
     Examples
     --------
@@ -64,11 +65,9 @@ def is_text_row(sample: bytes) -> bool:
     (True, False)
     """
     line, end, _ = sample.partition(b"\n")
-    numbers = line.split()[1 : None if end else -1]
-    try:
-        return bool([float(number) for number in numbers])
-    except ValueError:
-        return False
+    fields = line.split()[: None if end else -1]
+    numbers = list(takewhile(_is_number, reversed(fields[1:])))
+    return len(numbers) >= max(1, len(fields) // 2)
 
 
 def is_text_table(sample: bytes) -> bool:
@@ -81,3 +80,11 @@ def is_text_table(sample: bytes) -> bool:
     """
     _, _, after_header = sample.partition(b"\n")
     return is_text(sample) or is_text_row(sample) or is_text_row(after_header)
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
