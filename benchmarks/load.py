@@ -5,7 +5,8 @@
 Makes a file of random vectors in a temporary folder and loads it by each way in a fresh process, one after the other;
 fipp first without a cache, then writing one, then from it. Seconds are those of the load alone, imports aside. Peak
 memory is what the load adds to the process, as a multiple of the matrix. np.loadtxt and the loop read a tenth of the
-rows, and their seconds are multiplied. gensim is left out where it is not installed.
+rows, and their seconds and memory are multiplied. gensim is left out where it is not installed. On a machine that does
+other work at the same time, compare the processor seconds, which are those of all threads together.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def measure_here(way, path, rows):
 
 
 def resident():
-    """Give the memory of this process that is its own: pages of a mapped file can go at any time, but count here."""
+    """Give the memory of this process; pages of a mapped file that were touched count too."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

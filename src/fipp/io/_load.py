@@ -103,7 +103,7 @@ def load(place: str | os.PathLike[str] | BinaryIO, options: Options) -> Vectors:
 
 def _cache_for(source: Source, chosen: Format, options: Options) -> Cache | None:
     """Give the cache for a file that is slow to read: text, or anything compressed."""
-    if options.cache is False or not source.is_path or not source.path.is_file():
+    if not options.cache or not source.is_path or not source.path.is_file():
         return None
     if not chosen.streams and source.compression is None:
         return None

@@ -59,7 +59,7 @@ class Source:
 
     Parameters
     ----------
-    place : str, path-like, binary file object or Source
+    place : str, path-like or binary file object
         A file object is read from where it stands and left open.
     max_bytes : int
         Raise a FippError at more decompressed bytes than this.
@@ -79,7 +79,7 @@ class Source:
     (b'cat', 'gzip', b'cat 1 2')
     """
 
-    def __init__(self, place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+    def __init__(self, place: str | os.PathLike[str] | BinaryIO, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._file: BinaryIO | None = None
         self._owned = False
@@ -94,7 +94,7 @@ class Source:
         elif callable(getattr(place, "read", None)):
             name = getattr(place, "name", None)
             self.path = Path(name) if isinstance(name, str) and name else Path("the file object")
-            self._file = place  # type: ignore[assignment]
+            self._file = place
         else:
             raise FippError(f"vectors are read from a path or a binary file object, not from {place!r}")
 

@@ -24,6 +24,9 @@ from fipp.linalg import ordered_map
 _BYTES_PER_WORD = 150
 """About what a word takes beside its vector: the text and its place in the index."""
 
+_MOST_THREADS = 12
+"""Each parses with some ten megabytes of its own, and one thread reads and collects for all."""
+
 
 def read_text(
     place: Path | BinaryIO | Source,
@@ -131,7 +134,7 @@ class _Table:
             # With a limit, no more is read ahead than the rows that are still missing.
             some = blocks if self._limit is None or self._wanted is not None else self._enough(blocks)
             found = False
-            with closing(ordered_map(parse, some)) as results:
+            with closing(ordered_map(parse, some, at_most=_MOST_THREADS)) as results:
                 for parsed in results:
                     found = True
                     self._add(parsed)

@@ -20,6 +20,9 @@ from fipp.linalg import ordered_map, row_blocks
 _BLOCK_NUMBERS = 1 << 17
 """Numbers formatted at a time by a thread: few enough to stay in its cache."""
 
+_MOST_THREADS = 12
+"""Each has some twenty megabytes of its own, and one thread writes for all."""
+
 
 def write_text(vectors: Vectors, path: Path) -> None:
     """Write text vectors with a header, compressed as the file's name asks.
@@ -45,7 +48,9 @@ def write_text(vectors: Vectors, path: Path) -> None:
     keep_freed_pages()
     with open_for_writing(path) as file:
         file.write(b"%d %d\n" % (len(vectors), vectors.dim))
-        for text in ordered_map(lines, row_blocks(len(vectors), max(1, _BLOCK_NUMBERS // vectors.dim))):
+        for text in ordered_map(
+            lines, row_blocks(len(vectors), max(1, _BLOCK_NUMBERS // vectors.dim)), at_most=_MOST_THREADS
+        ):
             file.write(text)
 
 

@@ -95,19 +95,22 @@ def n_threads() -> int:
     return single_threaded_blas.allowed if single_threaded_blas.active else _allowed()
 
 
-def ordered_map(work: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Result, None, None]:
+def ordered_map(
+    work: Callable[[Item], Result], items: Iterable[Item], at_most: int | None = None
+) -> Generator[Result, None, None]:
     """Yield ``work(item)`` in the order of ``items``, calculated by several threads.
 
     Each thread runs single-threaded BLAS on its own block, which beats threaded BLAS as soon as element-wise steps
     stand between the products. Results are taken in order, so that a sum over them does not depend on the number of
-    threads, and only a few are held at a time.
+    threads, and only a few are held at a time. ``at_most`` limits the threads where each takes memory of its own and
+    the rest of the work, which one thread does, keeps no more of them busy.
 
     Examples
     --------
     >>> list(ordered_map(lambda i: i * i, range(4)))
     [0, 1, 4, 9]
     """
-    threads = n_threads()
+    threads = n_threads() if at_most is None else min(at_most, n_threads())
     with single_threaded_blas:
         if threads == 1:
             yield from map(work, items)
