@@ -1,6 +1,8 @@
 # Everything runs in .venv, which the first command that needs it creates.
 PYTHON ?= python3
 BIN = .venv/bin
+# What the tests install; `dev,peers` adds the larger libraries that readers are compared with.
+EXTRAS ?= dev
 
 .PHONY: demo test lint bench clean help
 
@@ -35,5 +37,5 @@ clean:
 	@touch $@
 
 .venv/dev: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
 	@touch $@

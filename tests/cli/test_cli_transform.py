@@ -49,5 +49,5 @@ def test_the_words_of_a_matrix_are_never_overwritten(run, aligned):
 
 
 def test_an_unknown_format_is_refused_before_anything_is_read(run, aligned):
-    result = run("transform", aligned.model, aligned.folder / "nothing.vec", aligned.folder / "out.parquet")
+    result = run("transform", aligned.model, aligned.folder / "nothing.vec", aligned.folder / "out.h5")
     assert result.exit_code == 2 and "in no format that fipp knows" in result.stderr

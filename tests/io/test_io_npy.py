@@ -99,7 +99,7 @@ def test_objects_are_refused_without_unpickling(tmp_path, monkeypatch):
     with pytest.raises(FippError, match="pickled Python objects"):
         Vectors.load(path)
     path.write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(FippError, match="not a NumPy matrix"):
+    with pytest.raises(FippError, match="is a pickle"):
         Vectors.load(path)
     assert not (tmp_path / "unpickled").exists()
 

@@ -245,9 +245,13 @@ def test_a_missing_file_a_folder_and_an_unknown_format_are_named(tmp_path):
     with pytest.raises(FippError, match="is a folder"):
         Vectors.load(tmp_path)
     with pytest.raises(FippError, match=r"no format that fipp knows.*x\.npy.*\.vec"):
-        Vectors.load(write(tmp_path, "a 1 2", "x.parquet"))
+        Vectors.load(write(tmp_path, b"\x00\x01\x02\x03", "x.h5"))
     with pytest.raises(FippError, match="no format"):
-        Vectors(["a"], [[1.0]]).save(tmp_path / "x.parquet")
+        Vectors(["a"], [[1.0]]).save(tmp_path / "x.h5")
+
+
+def test_text_is_text_whatever_its_name(tmp_path):
+    assert Vectors.load(write(tmp_path, "a 1 2", "x.parquet")).words == ("a",)
 
 
 def test_truncated_and_damaged_gzip_are_refused(tmp_path):

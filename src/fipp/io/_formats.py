@@ -11,8 +11,22 @@ from pathlib import Path
 from typing import Protocol
 
 from fipp.exceptions import FippError
-from fipp.io import _npy, _text, _text_write
-from fipp.io._stream import Source, check_readable, suffix_of
+from fipp.io import (
+    _arrow,
+    _fasttext,
+    _floret,
+    _gensim,
+    _model2vec,
+    _npy,
+    _npz,
+    _safetensors,
+    _spacy,
+    _text,
+    _text_write,
+    _word2vec,
+)
+from fipp.io._sniff import is_text_table
+from fipp.io._stream import Source, suffix_of
 from fipp.io._vectors import Vectors
 
 
@@ -52,12 +66,25 @@ class Format:
     suffixes: tuple[str, ...]
     recognises: Callable[[Path, bytes], bool]
     read: Reader | Callable[..., Vectors]
-    write: Callable[[Vectors, Path], None]
+    write: Callable[[Vectors, Path], None] | None = None
     streams: bool = False
     options: frozenset[str] = frozenset()
 
 
+TEXT = Format(
+    "word2vec, fastText or GloVe text (.vec, .txt; also .gz, .bz2, .xz, .zst)",
+    (".vec", ".txt"),
+    lambda path, opening: False,  # any bytes may be text
+    _text.read_text,
+    _text_write.write_text,
+    streams=True,
+    options=frozenset({"words", "dtype", "encoding_errors", "max_memory"}),
+)
+
 FORMATS = (
+    Format(
+        "a fastText model (read only)", (), _fasttext.recognises, _fasttext.read_fasttext, options=frozenset({"words"})
+    ),
     Format(
         "a matrix x.npy with its words one a line in x.txt",
         (".npy",),
@@ -66,29 +93,51 @@ FORMATS = (
         _npy.write_npy,
         options=frozenset({"dtype", "encoding_errors"}),
     ),
+    Format("NumPy's .npz with words and matrix", (".npz",), _npz.recognises, _npz.read_npz, _npz.write_npz),
     Format(
-        "word2vec, fastText or GloVe text (.vec, .txt; also .gz, .bz2, .xz, .zst)",
-        (".vec", ".txt"),
-        lambda path, opening: False,  # any bytes may be text
-        _text.read_text,
-        _text_write.write_text,
-        streams=True,
-        options=frozenset({"words", "dtype", "encoding_errors", "max_memory"}),
+        "Parquet (.parquet)", (".parquet", ".pq"), _arrow.recognises_parquet, _arrow.read_arrow, _arrow.write_parquet
     ),
+    Format(
+        "Arrow or Feather (.arrow, .ipc, .feather)",
+        (".arrow", ".ipc", ".feather"),
+        _arrow.recognises_arrow,
+        _arrow.read_arrow,
+        _arrow.write_arrow,
+    ),
+    Format(
+        ".safetensors with words and matrix",
+        (".safetensors",),
+        _safetensors.recognises,
+        _safetensors.read_safetensors,
+        _safetensors.write_safetensors,
+    ),
+    Format("a pickle (refused)", (), _gensim.recognises_pickle, _gensim.refuse_pickle),
+    Format("a floret table (read only)", (), _floret.recognises, _floret.read_floret, options=frozenset({"words"})),
+    Format(
+        "word2vec binary (.bin, .bin.gz)",
+        (".bin",),
+        _word2vec.recognises,
+        _word2vec.read_word2vec,
+        _word2vec.write_word2vec,
+    ),
+    TEXT,
 )
-"""The known formats; the first that recognises a file's content gets it, otherwise its name decides."""
+"""The known formats of files; the first that recognises a file's content gets it, otherwise its name decides."""
 
-TEXT = FORMATS[-1]
-"""What a stream without a name, or a compressed file with a strange one, is taken for."""
+FOLDERS = (
+    Format("a spaCy folder (read only)", (), _spacy.recognises, _spacy.read_spacy, options=frozenset({"words"})),
+    Format("a model2vec folder (read only)", (), _model2vec.recognises, _model2vec.read_model2vec),
+)
+"""The known formats of folders."""
 
 
 def format_to_read(place: Path | Source) -> Format:
-    """Choose the format of an existing file: by its content where that is clear, by its name otherwise.
+    """Choose the format of an existing file or folder: by its content where that is clear, by its name otherwise.
 
     Examples
     --------
     >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "x.vec")
+    >>> path = Path(tempfile.mkdtemp(), "x.bin")
     >>> _ = path.write_text("cat 1 2")
     >>> format_to_read(path).suffixes
     ('.vec', '.txt')
@@ -96,15 +145,16 @@ def format_to_read(place: Path | Source) -> Format:
     if not isinstance(place, Source):
         with Source(place) as source:
             return format_to_read(source)
-    is_folder = place.is_path and place.path.is_dir()
-    opening = b"" if is_folder else place.peek()
+    if place.is_path and place.path.is_dir():
+        return _folder_to_read(place.path)
+    opening = place.peek()
     # What lies beside a path says something about it; a stream's name says no more than its ending.
     path = place.path if place.is_path else Path(f"-{suffix_of(place.path)}")
     for candidate in FORMATS:
         if candidate.recognises(path, opening):
             return candidate
-    if is_folder:
-        check_readable(path)
+    if opening and is_text_table(opening):
+        return TEXT
     try:
         return format_to_write(path)
     except FippError:
@@ -118,13 +168,23 @@ def format_to_write(path: Path) -> Format:
 
     Examples
     --------
-    >>> format_to_write(Path("x.parquet"))
+    >>> format_to_write(Path("x.h5"))
     Traceback (most recent call last):
-    fipp.exceptions.FippError: x.parquet is in no format that fipp knows; it knows ...
+    fipp.exceptions.FippError: x.h5 is in no format that fipp knows; it knows ...
     """
     suffix = suffix_of(path)
     for candidate in FORMATS:
         if suffix in candidate.suffixes:
             return candidate
-    known = "; ".join(candidate.description for candidate in FORMATS)
+    known = "; ".join(candidate.description for candidate in FORMATS if candidate.suffixes)
     raise FippError(f"{path} is in no format that fipp knows; it knows {known}")
+
+
+def _folder_to_read(path: Path) -> Format:
+    for candidate in FOLDERS:
+        if candidate.recognises(path, b""):
+            return candidate
+    raise FippError(
+        f"{path} is a folder, not a file, and neither spaCy's (with vocab/vectors) nor model2vec's (with "
+        "model.safetensors and tokenizer.json)"
+    )

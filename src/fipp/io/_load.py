@@ -30,6 +30,7 @@ class Options:
     limit: int | None
     strict: bool
     words: frozenset[str] | None
+    words_in_order: tuple[str, ...] | None
     dtype: np.dtype[Any]
     encoding_errors: str
     max_bytes: int
@@ -66,10 +67,13 @@ def check_options(
         raise FippError(f"limit must be at least 1, not {limit}")
     if encoding_errors not in ENCODING_ERRORS:
         raise FippError(f"encoding_errors must be one of {', '.join(ENCODING_ERRORS)}, not {encoding_errors!r}")
+    in_order = words if words is None or isinstance(words, str) else tuple(dict.fromkeys(words))
+    wanted = check_words(in_order)
     return Options(
         limit,
         strict,
-        check_words(words),
+        wanted,
+        None if wanted is None else tuple(in_order or ()),
         float_type(dtype),
         encoding_errors,
         max_bytes,
@@ -91,7 +95,8 @@ def load(place: str | os.PathLike[str] | BinaryIO, options: Options) -> Vectors:
             ):
                 return vectors if options.words is None else _choose(vectors, options)
         vectors = _read(source, chosen, options)
-    if cache is not None and options.words is None:
+    # A cache keeps rows, not what makes vectors for other words.
+    if cache is not None and options.words is None and type(vectors) is Vectors:
         cache.store(vectors, options.limit)
     return vectors
 
@@ -115,7 +120,8 @@ def _read(source: Source, chosen: Format, options: Options) -> Vectors:
     known = {
         name: value
         for name, value in {
-            "words": options.words,
+            # Text is filtered as it is read; other readers make the vectors of these words.
+            "words": options.words if chosen.streams else options.words_in_order,
             "dtype": options.dtype,
             "encoding_errors": options.encoding_errors,
             "max_memory": options.max_memory,

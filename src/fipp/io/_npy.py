@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._assemble import assemble
 from fipp.io._atomic import atomic_path, flush_to_disk
-from fipp.io._report import DUPLICATE, NOT_FINITE, Inspector, counted
-from fipp.io._rows import as_floats, rows_not_finite
+from fipp.io._report import Inspector
+from fipp.io._rows import as_floats
 from fipp.io._stream import BYTE_ORDER_MARK, DEFAULT_MAX_BYTES, encoded, read_batches
 from fipp.io._vectors import Vectors
 
@@ -55,28 +56,7 @@ def read_npy(
     words, total = _read_words(words_path, count, inspector, max_bytes)
     if total != len(mapped):
         raise FippError(f"{matrix_path} has {len(mapped):,} rows but {words_path} has {total:,} words")
-    matrix = as_floats(mapped[:count], dtype)
-
-    skipped = set()
-    for row in rows_not_finite(matrix):
-        inspector.skip(NOT_FINITE, f"row {row}", words[row])
-        skipped.add(row)
-    index: dict[str, int] = {}
-    kept: list[int] = []
-    for row, word in enumerate(words):
-        if row in skipped:
-            continue
-        if word in index:
-            inspector.skip(DUPLICATE, f"row {row}", word)
-            continue
-        index[word] = len(kept)
-        kept.append(row)
-    if not kept:
-        raise FippError(f"{matrix_path} holds no vector that can be used")
-    if len(kept) < len(words):
-        matrix = matrix[kept]
-    report = inspector.report(f"{counted(len(kept), 'word')} x {matrix.shape[1]}")
-    return Vectors._from_checked(tuple(index), matrix, index, report)
+    return assemble(words, as_floats(mapped[:count], dtype), inspector)
 
 
 def write_npy(vectors: Vectors, path: Path) -> None:

@@ -22,6 +22,8 @@ NOT_FINITE = Kind("row with NaN or infinity", "rows with NaN or infinity")
 DUPLICATE = Kind("duplicate", "duplicates")
 MALFORMED = Kind("malformed line", "malformed lines")
 NOT_UTF8 = Kind("line that is not UTF-8", "lines that are not UTF-8")
+NO_WORD = Kind("row without a word", "rows without a word")
+NO_VECTOR = Kind("word without a vector", "words without a vector")
 DOUBTFUL = Kind("word that ends in a number, or too long row", "words that end in a number, or too long rows")
 
 
@@ -135,6 +137,10 @@ class Inspector:
                 return raw.decode("utf-8", "surrogateescape")
             self.repair(NOT_UTF8, where, text)
             return text
+
+    def count(self, verb: str, kind: Kind) -> int:
+        """Give how many defects of a kind were ``"skipped"``, ``"repaired"`` or ``"kept"`` so far."""
+        return self._counts.get((verb, kind), 0)
 
     def report(self, contents: str) -> LoadReport:
         """Sum up, once the file has been read."""

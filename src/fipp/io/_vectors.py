@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._exchange import Exchange
 from fipp.io._report import LoadReport, quoted
 from fipp.io._rows import FloatMatrix, as_floats, blocks, rows_not_finite
 from fipp.io._stream import DEFAULT_MAX_BYTES
 from fipp.io._words import Variants, WordNotFoundError, as_strings, index_of_unique
 
 
-class Vectors:
+class Vectors(Exchange):
     """A vocabulary: unique words, and a matrix with the vector of each word in its row.
 
     The words may be any ids: documents, entities, products. The matrix is read-only and float32, unless another float
@@ -258,11 +259,12 @@ class Vectors:
         max_memory: int | float | str | None = None,
         cache: bool | str | os.PathLike[str] = True,
     ) -> Vectors:
-        r"""Read vectors from a file whose format is told by its content or its name.
+        r"""Read vectors from a file or folder whose format is told by its content, or else by its name.
 
-        Text as word2vec, fastText and GloVe write it (``.vec``, ``.txt``), or a matrix ``x.npy`` with its words one a
-        line in ``x.txt`` beside it, which is mapped into memory rather than read. Any file may be compressed by gzip,
-        bzip2, xz or Zstandard, whatever its name.
+        Text and binary files of word2vec, fastText models (which give `SubwordVectors`) and text, GloVe, floret
+        tables, ``.npy`` with words one a line in ``.txt`` beside it, ``.npz``, safetensors, Parquet, Arrow and Feather
+        (with ``fipp[arrow]``), folders of spaCy and model2vec. Any file may be compressed by gzip, bzip2, xz or
+        Zstandard, whatever its name. Nothing is ever unpickled.
 
         Parameters
         ----------
@@ -273,8 +275,9 @@ class Vectors:
         strict : bool, default=False
             Refuse a file with a row that cannot be used; otherwise such rows are skipped and counted in ``report``.
         words : iterable of str, optional
-            Take only these words, in the order of the file; reading ends when all are found. Other rows are passed
-            over unexamined.
+            Take only these words, in the order of the file; reading text ends when all are found, and other rows are
+            passed over unexamined. A floret table, which has no words of its own and so needs them, and a fastText
+            model make vectors for all of them, in the order asked for.
         dtype : {"float32", "float16", "float64"}, default="float32"
             The type of the numbers. Text is read as the float64 nearest to it and rounded to this type.
         encoding_errors : {"replace", "strict", "surrogateescape"}, default="replace"
@@ -324,6 +327,10 @@ class Vectors:
         )
         return load(path, options)
 
+    def _only(self, words: list[str]) -> Vectors:
+        """Give the rows of those words that are there, in the order of the rows."""
+        return self.rows(sorted(self._index[word] for word in words if word in self._index))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the vectors, in the format that the file's name tells; reading them gives equal numbers.
 
@@ -344,7 +351,9 @@ class Vectors:
         if len(self) == 0:
             raise FippError(f"there are no vectors to write to {path}")
         path = Path(path)
-        format_to_write(path).write(self, path)
+        chosen = format_to_write(path)
+        assert chosen.write is not None  # every format with a name has a writer
+        chosen.write(self, path)
 
 
 def _checksum(words: tuple[str, ...], matrix: FloatMatrix) -> str:

@@ -1,0 +1,101 @@
+"""Which of the named arrays of a file are the vectors, and which the words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fipp.exceptions import FippError
+from fipp.io._report import Inspector
+from fipp.io._stream import encoded
+
+MATRIX_NAMES = ("matrix", "vectors", "embeddings", "embedding", "embedding.weight", "weight")
+WORD_NAMES = ("words", "vocab", "vocabulary", "tokens", "keys", "ids", "labels")
+
+
+class ArrayKind(NamedTuple):
+    """What is known of an array before it is read: its shape, and the letter of its dtype's kind."""
+
+    shape: tuple[int, ...]
+    kind: str
+
+
+def matrix_name(arrays: Mapping[str, ArrayKind], path: Path) -> str:
+    """Give the name of the matrix: one of the usual names, or the only 2-D array of real numbers.
+
+    Examples
+    --------
+    >>> matrix_name({"a": ArrayKind((3, 2), "f"), "b": ArrayKind((3,), "U")}, Path("x.npz"))
+    'a'
+    """
+    candidates = [name for name, array in arrays.items() if len(array.shape) == 2 and array.kind in "fiu"]
+    usual = next((name for name in MATRIX_NAMES if name in candidates), None)
+    if usual is not None:
+        return usual
+    if len(candidates) == 1:
+        return candidates[0]
+    names = ", ".join(sorted(arrays)[:10]) or "none"
+    raise FippError(
+        f"{path} must hold one 2-D matrix of real numbers, named 'matrix' or 'vectors'; its arrays are: {names}"
+    )
+
+
+def words_name(arrays: Mapping[str, ArrayKind]) -> str | None:
+    """Give the name of the words: one of the usual names, or the only 1-D array of text; None if there is none.
+
+    Examples
+    --------
+    >>> words_name({"a": ArrayKind((3, 2), "f"), "b": ArrayKind((3,), "U")})
+    'b'
+    """
+    usual = [name for name in WORD_NAMES if name in arrays and len(arrays[name].shape) == 1]
+    texts = [name for name, array in arrays.items() if len(array.shape) == 1 and array.kind in "US"]
+    if usual:
+        return usual[0]
+    return texts[0] if len(texts) == 1 else None
+
+
+def split_words(joined: bytes, inspector: Inspector) -> list[str]:
+    r"""Give the words that stand one a line in ``joined``.
+
+    Examples
+    --------
+    >>> split_words(b"cat\ndog\n", Inspector(Path("x"), strict=False))
+    ['cat', 'dog']
+    """
+    lines = joined.split(b"\n")
+    if lines[-1] == b"" and len(lines) > 1:
+        lines.pop()
+    return [inspector.decode(line, f"word {row}") for row, line in enumerate(lines)]
+
+
+def check_counts(words: int, rows: int, path: Path) -> None:
+    """Raise a FippError unless there is a row for each word."""
+    if words != rows:
+        raise FippError(f"{path} has {words:,} words but {rows:,} vectors")
+
+
+def check_bytes(count: int, dimensions: int, max_bytes: int, path: Path) -> None:
+    """Raise a FippError if a float32 matrix of this size would be larger than allowed."""
+    if 4 * count * dimensions > max_bytes:
+        raise FippError(
+            f"{path} has {count:,} x {dimensions:,} numbers, more than {max_bytes:,} bytes; max_bytes sets the limit"
+        )
+
+
+def check_unicode(words: tuple[str, ...], path: Path) -> None:
+    """Raise a FippError if a word cannot be written as UTF-8."""
+    for word in words:
+        try:
+            word.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise FippError(f"the word {word!r} cannot be written to {path}: it is not valid Unicode") from error
+
+
+def joined_words(words: tuple[str, ...], path: Path) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    """Give words as the bytes of a text, one a line; the opposite of `split_words`."""
+    lines = [encoded(word, path, "\n") for word in words]
+    return np.frombuffer(b"\n".join(lines) + b"\n", dtype=np.uint8)

@@ -1,0 +1,185 @@
+"""spaCy's vectors: folders on disk, read without spaCy, and loaded pipelines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fipp.exceptions import FippError
+from fipp.io._assemble import assemble
+from fipp.io._floret import check_settings, vectors_of
+from fipp.io._hashing import hash_spans, murmur2
+from fipp.io._msgpack import parse_integer_map
+from fipp.io._named import check_bytes
+from fipp.io._ngrams import FloretNgrams
+from fipp.io._npy import _map_matrix
+from fipp.io._report import NO_WORD, Inspector
+from fipp.io._rows import as_float32, rows_not_finite
+from fipp.io._stream import DEFAULT_MAX_BYTES
+from fipp.io._vectors import Vectors
+
+_SYMBOLS = 1 << 16
+"""Keys below are no hashes, but the numbers of spaCy's symbols, such as ``NOUN`` and ``PERSON``."""
+
+
+def recognises(path: Path, opening: bytes = b"") -> bool:
+    """Tell whether a folder is a spaCy pipeline, or the vocabulary of one."""
+    return _vocabulary(path) is not None
+
+
+def read_spacy(
+    path: Path,
+    *,
+    limit: int | None = None,
+    strict: bool = False,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    words: Iterable[str] | None = None,
+) -> Vectors:
+    r"""Read the vectors of a pipeline's folder, or of its ``vocab`` folder, without spaCy and without unpickling.
+
+    Several words may share a vector, as they do in pruned vectors. In floret mode there are vectors for every word but
+    no list of words: name those you want in ``words``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> np.save(folder / "vectors.npy", np.ones((1, 3), dtype=np.float32))
+    >>> _ = (folder / "vectors.npy").rename(folder / "vectors")
+    >>> _ = (folder / "key2row").write_bytes(b"\x81\xcf" + (3197928453018144401).to_bytes(8, "big") + b"\x00")
+    >>> _ = (folder / "strings.json").write_text('["coffee", "tea"]')
+    >>> read_spacy(folder).words
+    ('coffee',)
+    """
+    folder = _vocabulary(path)
+    if folder is None:
+        raise FippError(f"{path} is no spaCy folder: it has no vocab/vectors")
+    inspector = Inspector(path, strict)
+    settings = _read_json(folder / "vectors.cfg", max_bytes) if (folder / "vectors.cfg").is_file() else {}
+    matrix = _map_matrix(folder / "vectors")
+    if isinstance(settings, dict) and settings.get("mode") == "floret":
+        return vectors_of(_floret(matrix, settings, path), words, limit, inspector)
+    rows = parse_integer_map(_read_bytes(folder / "key2row", max_bytes), folder / "key2row")
+    strings = _read_json(folder / "strings.json", max_bytes)
+    if not isinstance(strings, list) or not all(isinstance(text, str) for text in strings):
+        raise FippError(f"{folder / 'strings.json'} is damaged: it is no list of texts")
+    texts = _texts_by_key(strings, rows)
+    if words is not None:
+        wanted = set(words)
+        texts = {key: text for key, text in texts.items() if text in wanted}
+        rows = {key: row for key, row in rows.items() if key in texts}
+    return _collect(rows, matrix, texts, inspector, limit, max_bytes)
+
+
+def from_spacy(pipeline: Any, words: Iterable[str] | None = None) -> Vectors:
+    """Take the vectors of a loaded pipeline or its vocabulary; see `Vectors.from_spacy`."""
+    vocabulary = getattr(pipeline, "vocab", pipeline)
+    vectors = getattr(vocabulary, "vectors", None)
+    if vectors is None or not hasattr(vocabulary, "strings"):
+        raise FippError(f"from_spacy takes a loaded pipeline or its vocab, not {type(pipeline).__name__}")
+    inspector = Inspector(Path(getattr(pipeline, "meta", {}).get("name") or "spaCy"), strict=False)
+    # A pipeline on a GPU holds cupy arrays, which have get().
+    data = vectors.data.get() if hasattr(vectors.data, "get") else vectors.data
+    if 0 in data.shape:
+        raise FippError(f"{inspector.path} has no vectors; those of spaCy are in its _md and _lg pipelines")
+    settings = {
+        name: getattr(vectors, name, None) for name in ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
+    }
+    if str(getattr(vectors, "mode", "default")).endswith("floret"):
+        return vectors_of(_floret(data, settings, inspector.path), words, None, inspector)
+    rows = {int(key): int(row) for key, row in vectors.key2row.items()}
+    texts = {key: vocabulary.strings[key] for key in rows if key in vocabulary.strings}
+    return _collect(rows, data, texts, inspector, None, DEFAULT_MAX_BYTES)
+
+
+def _vocabulary(path: Path) -> Path | None:
+    return next((folder for folder in (path / "vocab", path) if (folder / "vectors").is_file()), None)
+
+
+def _collect(
+    rows: Mapping[int, int],
+    matrix: npt.NDArray[Any],
+    texts: Mapping[int, str],
+    inspector: Inspector,
+    limit: int | None,
+    max_bytes: int,
+) -> Vectors:
+    """Give each key its word and its row."""
+    words: list[str] = []
+    numbers: list[int] = []
+    for key, row in rows.items():
+        if limit is not None and len(words) >= limit:
+            break
+        if row < 0:
+            continue  # a key that is there, with no vector
+        if row >= len(matrix):
+            raise FippError(f"{inspector.path} is damaged: a word has the row {row:,} of {len(matrix):,}")
+        if key not in texts:
+            inspector.skip(NO_WORD, f"key {key}", "")
+            continue
+        words.append(texts[key])
+        numbers.append(row)
+    if not words:
+        raise FippError(f"{inspector.path} holds no words with vectors")
+    check_bytes(len(words), matrix.shape[1], max_bytes, inspector.path)
+    return assemble(words, as_float32(matrix[numbers]), inspector)
+
+
+def _texts_by_key(strings: list[str], rows: Mapping[int, int]) -> dict[int, str]:
+    """Give the text of each key: its hash, or its number among spaCy's symbols where spaCy is at hand to tell."""
+    raw = [text.encode("utf-8", "surrogatepass") for text in strings]
+    buffer = np.frombuffer(b"".join(raw), dtype=np.uint8)
+    lengths = np.fromiter(map(len, raw), dtype=np.int64, count=len(raw))
+    ends = np.cumsum(lengths)
+    keys = hash_spans(buffer, ends - lengths, ends, murmur2).tolist()
+    texts = dict(zip(keys, strings, strict=True))
+    if any(0 < key < _SYMBOLS for key in rows) and _import_symbols() is not None:
+        texts |= {number: name for name, number in _import_symbols().items() if number}
+    return texts
+
+
+def _import_symbols() -> Any:
+    try:
+        from spacy.symbols import IDS
+    except ImportError:
+        return None
+    return IDS
+
+
+def _floret(matrix: npt.NDArray[Any], settings: Mapping[str, Any], path: Path) -> FloretNgrams:
+    names = ("minn", "maxn", "hash_count", "hash_seed")
+    numbers = [settings.get(name) for name in names]
+    begin, end = settings.get("bow"), settings.get("eow")
+    if not all(type(number) is int for number in numbers) or not isinstance(begin, str) or not isinstance(end, str):
+        raise FippError(f"{path} is damaged: its settings of floret are {dict(settings)!r:.200}")
+    shortest, longest, hashes, seed = (int(number) for number in numbers if number is not None)
+    check_settings(len(matrix), shortest, longest, hashes, seed, path)
+    if len(begin) + len(end) > 100:
+        raise FippError(f"{path} is damaged: the marks around its words are too long")
+    table = as_float32(matrix)
+    if next(rows_not_finite(table), None) is not None:
+        raise FippError(f"{path} cannot be used: its floret table has a NaN or an infinity, and every word may need it")
+    marks = begin.encode("utf-8", "surrogatepass"), end.encode("utf-8", "surrogatepass")
+    return FloretNgrams(table, shortest, longest, hashes, seed, *marks, ends_alone=True)
+
+
+def _read_bytes(path: Path, max_bytes: int) -> bytes:
+    if not path.is_file():
+        raise FippError(f"there is no file {path}")
+    if path.stat().st_size > max_bytes:
+        raise FippError(f"{path} has more than {max_bytes:,} bytes; max_bytes sets the limit")
+    return path.read_bytes()
+
+
+def _read_json(path: Path, max_bytes: int) -> Any:
+    try:
+        return json.loads(_read_bytes(path, max_bytes))
+    except FippError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise FippError(f"{path} is no JSON: {error}") from error
