@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from fipp._version import __version__
 from fipp.aligners import METHODS, BaseAligner
 from fipp.aligners._state import from_state, to_state
 from fipp.evaluate import BLIResult, bli
+from fipp.evaluate._parts import Part
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
 from fipp.io._model import read_model, write_model
@@ -247,6 +249,7 @@ class Alignment:
         lexicon: LexiconLike,
         *,
         retrieval: str = "cosine",
+        labels: Sequence[str] | None = None,
         max_memory: int | str | None = None,
         progress: Progress | None = None,
     ) -> BLIResult:
@@ -258,6 +261,8 @@ class Alignment:
             Pairs that the map was not learned from.
         retrieval : {"cosine", "dot", "csls"}, default="cosine"
             How target words are ranked. ``"dot"`` is the published evaluation of FIPP.
+        labels : sequence of str, optional
+            A label for each pair of the lexicon, such as the part of speech, for `BLIResult.by_label`.
         max_memory : int or str, optional
             Working memory.
         progress : callable, optional
@@ -276,8 +281,11 @@ class Alignment:
         (200, 1.0, 'cosine')
         """
         lexicon = _as_lexicon(lexicon)
-        lookup = lexicon.lookup(self._side("source"), self._side("target"))
+        source = self._side("source")
+        lookup = lexicon.lookup(source, self._side("target"))
         lookup.require()
+        if labels is not None and len(labels) != len(lexicon):
+            raise FippError(f"there are {len(lexicon)} pairs but {len(labels)} labels; each pair takes one")
         result = bli(
             self._in_shared_space("source"),
             self._in_shared_space("target"),
@@ -285,8 +293,16 @@ class Alignment:
             lookup.rows[:, 1],
             retrieval=retrieval,
             total=len({word for word, _ in lexicon}),
+            labels=None if labels is None else [str(labels[place]) for place in lookup.pairs_found],
             max_memory=max_memory,
             progress=progress,
+        )
+        asked = source.find(dict.fromkeys(word for word, _ in lexicon))
+        result = replace(
+            result,
+            words=tuple(source.words[row] for row in np.unique(lookup.rows[:, 0])),
+            missed=np.setdiff1d(asked[asked >= 0], lookup.rows[:, 0]),
+            parts=_with_totals(result.parts, lexicon, labels),
         )
         self.scores[result.retrieval] = result.as_dict()
         return result
@@ -401,6 +417,14 @@ def _check_vectors(
             FippWarning,
             stacklevel=3,
         )
+
+
+def _with_totals(parts: Mapping[str, Part], lexicon: Lexicon, labels: Sequence[str] | None) -> dict[str, Part]:
+    """Count the source words of each part of a lexicon, whether they were found or not."""
+    words: dict[str, set[str]] = {}
+    for (word, _), label in zip(lexicon, labels or (), strict=labels is not None):
+        words.setdefault(str(label), set()).add(word)
+    return {label: part._replace(total=len(words[label])) for label, part in parts.items()}
 
 
 def _as_vectors(vectors: VectorsLike) -> Vectors:

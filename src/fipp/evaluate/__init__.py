@@ -1,6 +1,8 @@
 """How well an alignment worked, and what the spaces are like."""
 
 from fipp.evaluate._bli import BLIResult, bli
+from fipp.evaluate._compare import Comparison, compare
+from fipp.evaluate._resampling import Interval
 from fipp.evaluate._space import SpaceReport, describe
 
-__all__ = ["BLIResult", "SpaceReport", "bli", "describe"]
+__all__ = ["BLIResult", "Comparison", "Interval", "SpaceReport", "bli", "compare", "describe"]
