@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from sklearn.base import clone
 from fipp._version import __version__
 from fipp.aligners import METHODS, BaseAligner
 from fipp.aligners._state import from_state, to_state
-from fipp.evaluate import BLIResult, bli
+from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
 from fipp.evaluate._parts import Part
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
@@ -244,6 +244,7 @@ class Alignment:
             for indices, scores in zip(found.indices, found.scores, strict=True)
         ]
 
+    @overload
     def evaluate(
         self,
         lexicon: LexiconLike,
@@ -252,12 +253,35 @@ class Alignment:
         labels: Sequence[str] | None = None,
         max_memory: int | str | None = None,
         progress: Progress | None = None,
-    ) -> BLIResult:
+    ) -> BLIResult: ...
+
+    @overload
+    def evaluate(
+        self,
+        lexicon: None = None,
+        *,
+        retrieval: str = "cosine",
+        max_memory: int | str | None = None,
+        progress: Progress | None = None,
+    ) -> SelfEvaluation: ...
+
+    def evaluate(
+        self,
+        lexicon: LexiconLike | None = None,
+        *,
+        retrieval: str = "cosine",
+        labels: Sequence[str] | None = None,
+        max_memory: int | str | None = None,
+        progress: Progress | None = None,
+    ) -> BLIResult | SelfEvaluation:
         """Measure how well a test dictionary is found: MAP, MRR, P@1, P@5, P@10, and how much could be looked up.
+
+        Without a dictionary, the seed pairs are cross-validated and mutual nearest neighbours counted; the result is
+        of another kind and says so.
 
         Parameters
         ----------
-        lexicon : Lexicon, path or iterable of (str, str)
+        lexicon : Lexicon, path or iterable of (str, str), optional
             Pairs that the map was not learned from.
         retrieval : {"cosine", "dot", "csls"}, default="cosine"
             How target words are ranked. ``"dot"`` is the published evaluation of FIPP.
@@ -270,7 +294,7 @@ class Alignment:
 
         Returns
         -------
-        BLIResult
+        BLIResult, or SelfEvaluation without a lexicon
 
         Examples
         --------
@@ -280,6 +304,10 @@ class Alignment:
         >>> result.pairs, result.coverage, result.retrieval
         (200, 1.0, 'cosine')
         """
+        if lexicon is None:
+            if labels is not None:
+                raise FippError("labels are for the pairs of a test dictionary, and none was given")
+            return self._evaluate_seed(retrieval, max_memory, progress)
         lexicon = _as_lexicon(lexicon)
         source = self._side("source")
         lookup = lexicon.lookup(source, self._side("target"))
@@ -305,6 +333,22 @@ class Alignment:
             parts=_with_totals(result.parts, lexicon, labels),
         )
         self.scores[result.retrieval] = result.as_dict()
+        return result
+
+    def _evaluate_seed(self, retrieval: str, max_memory: int | str | None, progress: Progress | None) -> SelfEvaluation:
+        result = self_evaluate(
+            self.aligner,
+            self._side("source").matrix,
+            self._side("target").matrix,
+            retrieval=retrieval,
+            max_memory=max_memory,
+            progress=progress,
+        )
+        words, rows = self._side("source").words, result.cross_validation.queries
+        assert rows is not None  # cross-validation knows its queries
+        scores = replace(result.cross_validation, words=tuple(words[row] for row in rows))
+        result = replace(result, cross_validation=scores)
+        self.scores[f"seed, {scores.retrieval}"] = result.as_dict()
         return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
