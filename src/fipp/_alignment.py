@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from sklearn.base import clone
 from fipp._version import __version__
 from fipp.aligners import METHODS, BaseAligner
 from fipp.aligners._state import from_state, to_state
-from fipp.evaluate import BLIResult, bli
+from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
+from fipp.evaluate._parts import Part
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
 from fipp.io._model import read_model, write_model
@@ -242,22 +244,49 @@ class Alignment:
             for indices, scores in zip(found.indices, found.scores, strict=True)
         ]
 
+    @overload
     def evaluate(
         self,
         lexicon: LexiconLike,
         *,
         retrieval: str = "cosine",
+        labels: Sequence[str] | None = None,
         max_memory: int | str | None = None,
         progress: Progress | None = None,
-    ) -> BLIResult:
+    ) -> BLIResult: ...
+
+    @overload
+    def evaluate(
+        self,
+        lexicon: None = None,
+        *,
+        retrieval: str = "cosine",
+        max_memory: int | str | None = None,
+        progress: Progress | None = None,
+    ) -> SelfEvaluation: ...
+
+    def evaluate(
+        self,
+        lexicon: LexiconLike | None = None,
+        *,
+        retrieval: str = "cosine",
+        labels: Sequence[str] | None = None,
+        max_memory: int | str | None = None,
+        progress: Progress | None = None,
+    ) -> BLIResult | SelfEvaluation:
         """Measure how well a test dictionary is found: MAP, MRR, P@1, P@5, P@10, and how much could be looked up.
+
+        Without a dictionary, the seed pairs are cross-validated and mutual nearest neighbours counted; the result is
+        of another kind and says so.
 
         Parameters
         ----------
-        lexicon : Lexicon, path or iterable of (str, str)
+        lexicon : Lexicon, path or iterable of (str, str), optional
             Pairs that the map was not learned from.
         retrieval : {"cosine", "dot", "csls"}, default="cosine"
             How target words are ranked. ``"dot"`` is the published evaluation of FIPP.
+        labels : sequence of str, optional
+            A label for each pair of the lexicon, such as the part of speech, for `BLIResult.by_label`.
         max_memory : int or str, optional
             Working memory.
         progress : callable, optional
@@ -265,7 +294,7 @@ class Alignment:
 
         Returns
         -------
-        BLIResult
+        BLIResult, or SelfEvaluation without a lexicon
 
         Examples
         --------
@@ -275,9 +304,16 @@ class Alignment:
         >>> result.pairs, result.coverage, result.retrieval
         (200, 1.0, 'cosine')
         """
+        if lexicon is None:
+            if labels is not None:
+                raise FippError("labels are for the pairs of a test dictionary, and none was given")
+            return self._evaluate_seed(retrieval, max_memory, progress)
         lexicon = _as_lexicon(lexicon)
-        lookup = lexicon.lookup(self._side("source"), self._side("target"))
+        source = self._side("source")
+        lookup = lexicon.lookup(source, self._side("target"))
         lookup.require()
+        if labels is not None and len(labels) != len(lexicon):
+            raise FippError(f"there are {len(lexicon)} pairs but {len(labels)} labels; each pair takes one")
         result = bli(
             self._in_shared_space("source"),
             self._in_shared_space("target"),
@@ -285,10 +321,34 @@ class Alignment:
             lookup.rows[:, 1],
             retrieval=retrieval,
             total=len({word for word, _ in lexicon}),
+            labels=None if labels is None else [str(labels[place]) for place in lookup.pairs_found],
             max_memory=max_memory,
             progress=progress,
         )
+        asked = source.find(dict.fromkeys(word for word, _ in lexicon))
+        result = replace(
+            result,
+            words=tuple(source.words[row] for row in np.unique(lookup.rows[:, 0])),
+            missed=np.setdiff1d(asked[asked >= 0], lookup.rows[:, 0]),
+            parts=_with_totals(result.parts, lexicon, labels),
+        )
         self.scores[result.retrieval] = result.as_dict()
+        return result
+
+    def _evaluate_seed(self, retrieval: str, max_memory: int | str | None, progress: Progress | None) -> SelfEvaluation:
+        result = self_evaluate(
+            self.aligner,
+            self._side("source").matrix,
+            self._side("target").matrix,
+            retrieval=retrieval,
+            max_memory=max_memory,
+            progress=progress,
+        )
+        words, rows = self._side("source").words, result.cross_validation.queries
+        assert rows is not None  # cross-validation knows its queries
+        scores = replace(result.cross_validation, words=tuple(words[row] for row in rows))
+        result = replace(result, cross_validation=scores)
+        self.scores[f"seed, {scores.retrieval}"] = result.as_dict()
         return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -401,6 +461,14 @@ def _check_vectors(
             FippWarning,
             stacklevel=3,
         )
+
+
+def _with_totals(parts: Mapping[str, Part], lexicon: Lexicon, labels: Sequence[str] | None) -> dict[str, Part]:
+    """Count the source words of each part of a lexicon, whether they were found or not."""
+    words: dict[str, set[str]] = {}
+    for (word, _), label in zip(lexicon, labels or (), strict=labels is not None):
+        words.setdefault(str(label), set()).add(word)
+    return {label: part._replace(total=len(words[label])) for label, part in parts.items()}
 
 
 def _as_vectors(vectors: VectorsLike) -> Vectors:

@@ -54,3 +54,19 @@ def test_what_is_no_model_is_refused_before_the_vectors_are_read(run, aligned):
 def test_an_unknown_retrieval_is_refused(run, aligned):
     result = evaluate(run, aligned, "--retrieval", "magic")
     assert result.exit_code == 2 and "choose from" in result.stderr
+
+
+def test_intervals_and_bands_are_added_to_json_and_table(run, aligned):
+    expected = fipp.Alignment.load(aligned.model, aligned.source, aligned.target).evaluate(aligned.test)
+    told = json.loads(evaluate(run, aligned, "--json", "--interval", "--bands").stdout)
+    assert told == expected.as_dict(interval=0.95, bands=True)
+    table = evaluate(run, aligned, "--interval", "--bands").stdout
+    low, high = expected.interval("p@1")
+    assert f"{low:.4f}-{high:.4f}" in table and "0-1k" in table
+
+
+def test_without_a_dictionary_the_seed_pairs_are_cross_validated(run, aligned):
+    told = json.loads(run("eval", aligned.model, aligned.source, aligned.target, "--json").stdout)
+    assert told["evaluated_on"].startswith("seed pairs") and told["cross_validation"]["pairs"] == 200
+    table = run("eval", aligned.model, aligned.source, aligned.target, "--bands").stdout
+    assert "no test dictionary: 5-fold" in table and "mutual nearest neighbours" in table

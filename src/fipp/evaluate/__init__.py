@@ -1,6 +1,32 @@
 """How well an alignment worked, and what the spaces are like."""
 
+from fipp.evaluate._analogy import Analogy, AnalogyResult, analogies, load_analogies
 from fipp.evaluate._bli import BLIResult, bli
+from fipp.evaluate._compare import Comparison, compare
+from fipp.evaluate._resampling import Interval
+from fipp.evaluate._self_evaluation import SelfEvaluation, self_evaluate
+from fipp.evaluate._similarity import SimilarityResult, cross_similarity, similarity, similarity_before_after
+from fipp.evaluate._similarity_file import ScoredPair, load_similarity
 from fipp.evaluate._space import SpaceReport, describe
 
-__all__ = ["BLIResult", "SpaceReport", "bli", "describe"]
+__all__ = [
+    "Analogy",
+    "AnalogyResult",
+    "BLIResult",
+    "Comparison",
+    "Interval",
+    "ScoredPair",
+    "SelfEvaluation",
+    "SimilarityResult",
+    "SpaceReport",
+    "analogies",
+    "bli",
+    "compare",
+    "cross_similarity",
+    "describe",
+    "load_analogies",
+    "load_similarity",
+    "self_evaluate",
+    "similarity",
+    "similarity_before_after",
+]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fipp.evaluate._parts import BANDS, Part, bands, labelled
+from fipp.evaluate._resampling import Interval, bootstrap_interval
 from fipp.exceptions import FippError
 from fipp.retrieve import gold_ranks
 from fipp.retrieve._options import check_retrieval
+
+MEASURES = ("map", "mrr", "p@1", "p@5", "p@10")
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,17 @@ class BLIResult:
         How keys were ranked: ``"cosine"``, ``"dot"`` or ``"csls"``. Scores of different ways do not compare.
     ranks : ndarray of int64, shape (pairs,)
         Rank of the best gold of each query, in ascending order of the query's row number. Results are
-        compared without it.
+        compared without it, and without what follows.
+    precision : ndarray of float64, shape (pairs,), or None
+        Average precision of each query.
+    queries : ndarray of int64, shape (pairs,), or None
+        Row number of each query.
+    words : tuple of str or None
+        The word of each query; `Alignment.evaluate` knows it.
+    missed : ndarray of int64 or None
+        Row numbers of source words of which no translation is in the target: they count in ``total``.
+    parts : dict of str to Part
+        Which queries have a pair of each label, if labels were given.
 
     Examples
     --------
@@ -52,21 +67,154 @@ class BLIResult:
     total: int
     retrieval: str
     ranks: NDArray[np.int64] = field(compare=False, repr=False)
+    precision: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    queries: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+    words: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+    missed: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+    parts: Mapping[str, Part] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def coverage(self) -> float:
         """Share of the test dictionary that could be looked up: ``pairs / total``."""
         return self.pairs / self.total
 
-    def as_dict(self) -> dict[str, float | int | str]:
-        """Give everything but the ranks as numbers and text that JSON can hold.
+    def per_query(self, measure: str = "map") -> NDArray[np.float64]:
+        """Give the score of each query, whose mean is the result's.
+
+        Parameters
+        ----------
+        measure : {"map", "mrr", "p@1", "p@5", "p@10"}, default="map"
+            Which score.
+
+        Returns
+        -------
+        ndarray of shape (pairs,)
+
+        Examples
+        --------
+        >>> bli(np.eye(3), np.eye(3), [0, 1], [0, 2]).per_query("p@1")
+        array([1., 0.])
+        """
+        if measure not in MEASURES:
+            raise FippError(f"there is no measure {measure!r}; choose from {', '.join(MEASURES)}")
+        if measure == "map":
+            if self.precision is None:
+                raise FippError("this result was made without the average precision of each query")
+            return self.precision
+        if measure == "mrr":
+            return 1 / self.ranks
+        return (self.ranks <= int(measure.removeprefix("p@"))).astype(np.float64)
+
+    def interval(
+        self, measure: str = "map", level: float = 0.95, *, n_resamples: int = 1000, random_state: int = 0
+    ) -> Interval:
+        """Give the bootstrap confidence interval of a score: how far it would move with other queries.
+
+        Parameters
+        ----------
+        measure : {"map", "mrr", "p@1", "p@5", "p@10"}, default="map"
+            Which score.
+        level : float, default=0.95
+            The share of resamples whose score lies in the interval.
+        n_resamples : int, default=1000
+            How often as many queries are drawn with replacement.
+        random_state : int, default=0
+            The seed of the draws.
+
+        Returns
+        -------
+        Interval
+            ``low`` and ``high``.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> Y = rng.standard_normal((200, 10))
+        >>> result = bli(Y + rng.standard_normal((200, 10)), Y, np.arange(200), np.arange(200))
+        >>> low, high = result.interval("p@1")
+        >>> low < result.p_at_1 < high
+        True
+        """
+        return bootstrap_interval(self.per_query(measure), level, n_resamples=n_resamples, random_state=random_state)
+
+    def by_band(self, edges: Sequence[int] = BANDS) -> dict[str, BLIResult]:
+        """Give the result of each band of frequency of the source word, told by its row number.
+
+        The coverage of a band counts words that are in the source; of the others nobody knows the band.
+
+        Parameters
+        ----------
+        edges : sequence of int, default=(1000, 5000, 20000)
+            Row numbers at which the next band begins.
+
+        Returns
+        -------
+        dict of str to BLIResult
+            Bands with a query, the most frequent words first.
+
+        Examples
+        --------
+        >>> result = bli(np.eye(3), np.eye(3), [0, 1, 2], [0, 1, 0])
+        >>> {name: part.p_at_1 for name, part in result.by_band([2]).items()}
+        {'0-2': 1.0, '2+': 0.0}
+        """
+        if self.queries is None:
+            raise FippError("this result was made without the row numbers of its queries")
+        return {name: self._of(part) for name, part in bands(self.queries, self.missed, edges).items()}
+
+    def by_label(self) -> dict[str, BLIResult]:
+        """Give the result of each part of the test dictionary, if its pairs were given labels.
+
+        A query belongs to each part that it has a pair in, with all of its golds.
+
+        Examples
+        --------
+        >>> result = bli(np.eye(3), np.eye(3), [0, 1, 2], [0, 1, 0], labels=["noun", "noun", "verb"])
+        >>> {name: part.p_at_1 for name, part in result.by_label().items()}
+        {'noun': 1.0, 'verb': 0.0}
+        """
+        return {name: self._of(part) for name, part in self.parts.items()}
+
+    def _of(self, part: Part) -> BLIResult:
+        assert self.precision is not None and self.queries is not None  # whoever knows parts knows these
+        places = part.places
+        words = None if self.words is None else tuple(self.words[place] for place in places)
+        return result_of_queries(
+            self.precision[places], self.ranks[places], self.queries[places], part.total, self.retrieval, words=words
+        )
+
+    def as_dict(
+        self,
+        *,
+        interval: float | None = None,
+        bands: bool | Sequence[int] = False,
+        n_resamples: int = 1000,
+        random_state: int = 0,
+    ) -> dict[str, Any]:
+        """Give the scores as numbers and text that JSON can hold.
+
+        Parameters
+        ----------
+        interval : float, optional
+            Add ``"intervals"`` of this level, such as 0.95.
+        bands : bool or sequence of int, default=False
+            Add ``"bands"``, with these edges if they are given.
+        n_resamples, random_state
+            As for `interval`.
+
+        Returns
+        -------
+        dict
+            With ``"parts"`` too if the pairs have labels.
 
         Examples
         --------
         >>> BLIResult(0.5, 0.5, 0.25, 0.75, 1.0, 4, 5, "cosine", np.array([1, 2, 3, 6])).as_dict()["p@5"]
         0.75
+        >>> bli(np.eye(3), np.eye(3), [0, 1], [0, 1]).as_dict(interval=0.9)["intervals"]["map"]
+        [1.0, 1.0]
         """
-        return {
+        told: dict[str, Any] = {
             "map": self.map,
             "mrr": self.mrr,
             "p@1": self.p_at_1,
@@ -77,6 +225,17 @@ class BLIResult:
             "coverage": self.coverage,
             "retrieval": self.retrieval,
         }
+        draws: dict[str, Any] = {"n_resamples": n_resamples, "random_state": random_state}
+        if interval is not None:
+            ends = {measure: list(self.interval(measure, interval, **draws)) for measure in MEASURES}
+            told["intervals"] = {"level": interval, **draws, **ends}
+        if bands is not False:
+            by_band = self.by_band() if bands is True else self.by_band(bands)
+            told["bands"] = {name: part.as_dict(interval=interval, **draws) for name, part in by_band.items()}
+        if self.parts:
+            parts = self.by_label().items()
+            told["parts"] = {name: part.as_dict(interval=interval, **draws) for name, part in parts}
+        return told
 
     def __str__(self) -> str:
         return (
@@ -94,6 +253,7 @@ def bli(
     *,
     retrieval: str = "cosine",
     total: int | None = None,
+    labels: ArrayLike | None = None,
     csls_k: int = 10,
     hub_reference: ArrayLike | None = None,
     max_memory: int | float | str | None = None,
@@ -119,6 +279,8 @@ def bli(
     total : int, optional
         Number of distinct source words in the whole test dictionary, for the coverage. Without it, all are
         taken to have been found.
+    labels : array-like of str, shape (n,), optional
+        A label for each pair, such as the part of speech, for `BLIResult.by_label`.
     csls_k : int
         Number of neighbours in the means of CSLS.
     hub_reference : array-like of shape (r, d), optional
@@ -168,16 +330,38 @@ def bli(
     precision, best = _per_query(asked[once], ranks[once])
     if total is not None and total < len(best):
         raise FippError(f"total is {total}, but {len(best)} distinct queries were looked up")
+    return result_of_queries(
+        precision,
+        best,
+        np.unique(asked),
+        len(best) if total is None else int(total),
+        retrieval,
+        parts={} if labels is None else labelled(asked, labels, None),
+    )
+
+
+def result_of_queries(
+    precision: NDArray[np.float64],
+    ranks: NDArray[np.int64],
+    queries: NDArray[np.int64],
+    total: int,
+    retrieval: str,
+    **known: Any,
+) -> BLIResult:
+    """Put a result together from the average precision and the best rank of each query."""
     return BLIResult(
         map=float(precision.mean()),
-        mrr=float((1 / best).mean()),
-        p_at_1=float((best <= 1).mean()),
-        p_at_5=float((best <= 5).mean()),
-        p_at_10=float((best <= 10).mean()),
-        pairs=len(best),
-        total=len(best) if total is None else int(total),
+        mrr=float((1 / ranks).mean()),
+        p_at_1=float((ranks <= 1).mean()),
+        p_at_5=float((ranks <= 5).mean()),
+        p_at_10=float((ranks <= 10).mean()),
+        pairs=len(ranks),
+        total=total,
         retrieval=retrieval,
-        ranks=best,
+        ranks=ranks,
+        precision=precision,
+        queries=queries,
+        **known,
     )
 
 

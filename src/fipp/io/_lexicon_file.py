@@ -65,7 +65,7 @@ def read_lexicon(path: Path, *, strict: bool = False, alternatives: str | None =
         for number, line in enumerate(map(bytes.strip, every_line), 1)
         if line
     ]
-    layout = _layout([text for _, text in lines], path)
+    layout = layout_of([text for _, text in lines], path)
     all_columns = alternatives is not None and layout.separator in alternatives
     rows = _rows(lines, layout, all_columns, inspector)
     scores = None if all_columns else _third_column(rows, layout)
@@ -108,7 +108,7 @@ def strip(text: str) -> str:
     return text.strip(_WHITE_SPACE)
 
 
-def _layout(texts: list[str], path: Path) -> _Layout:
+def layout_of(texts: list[str], path: Path) -> _Layout:
     """Find out what separates the columns."""
     # Comments are no evidence, unless there is nothing else.
     plain = [text for text in texts if not text.startswith("# ") or "\t" in text] or texts
@@ -150,7 +150,7 @@ def _cut_by_most(texts: list[str]) -> _Layout:
     has_decimal_commas = (
         bool(texts)
         and not any('"' in text for text in texts)
-        and all(len(row) == 3 and "," in row[2] and _number(row[2], ";") is not None for row in by_semicolon)
+        and all(len(row) == 3 and "," in row[2] and number_of(row[2], ";") is not None for row in by_semicolon)
     )
     return semicolon if has_decimal_commas else comma
 
@@ -187,15 +187,15 @@ def _rows(lines: list[tuple[int, str]], layout: _Layout, all_columns: bool, insp
 
 def _all_have_scores(rows: list[list[str]]) -> bool:
     """Tell whether every line is like "cat chat 0.9", below a header perhaps; one alone may be a word with a space."""
-    if len(rows) > 1 and len(rows[0]) == 3 and _number(rows[0][2], " ") is None:
+    if len(rows) > 1 and len(rows[0]) == 3 and number_of(rows[0][2], " ") is None:
         rows = rows[1:]
-    return bool(rows) and all(len(fields) == 3 and _number(fields[2], " ") is not None for fields in rows)
+    return bool(rows) and all(len(fields) == 3 and number_of(fields[2], " ") is not None for fields in rows)
 
 
 def _third_column(rows: list[list[str]], layout: _Layout) -> list[float] | None:
     """Give the numbers of the third column, NaN where it is empty; None if it is something else or not there."""
     texts = [row[2] if len(row) > 2 else "" for row in rows]
-    numbers = [_number(text, layout.separator) if text else math.nan for text in texts]
+    numbers = [number_of(text, layout.separator) if text else math.nan for text in texts]
     if numbers and numbers[0] is None:  # the name of the column, perhaps
         numbers[0] = math.nan
         texts[0] = ""
@@ -204,7 +204,8 @@ def _third_column(rows: list[list[str]], layout: _Layout) -> list[float] | None:
     return [math.nan if number is None else number for number in numbers]
 
 
-def _number(text: str, separator: str) -> float | None:
+def number_of(text: str, separator: str) -> float | None:
+    """Read a finite number; between semicolons it may have a decimal comma. None if it is none."""
     if separator == ";":
         text = text.replace(",", ".", 1)
     number = float(text) if _NUMBER.fullmatch(text) else math.nan

@@ -1,0 +1,202 @@
+"""How well an alignment may have worked when there is no test dictionary."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fipp.aligners import BaseAligner
+from fipp.evaluate._bli import BLIResult, bli, result_of_queries
+from fipp.exceptions import FippError, FippWarning
+from fipp.linalg import Progress
+from fipp.retrieve import neighbours
+from fipp.retrieve._options import check_count, check_retrieval
+
+
+@dataclass(frozen=True)
+class SelfEvaluation:
+    """What can be said without a test dictionary.
+
+    Attributes
+    ----------
+    cross_validation : BLIResult
+        Of all seed pairs together, each looked up by a map that was learned without it. Maps learned from fewer
+        pairs are a little worse than the map itself; seed words are more frequent, and so easier, than others.
+    folds : int
+        Into how many parts the seed pairs were cut.
+    mutual_rate : float
+        Share of the most frequent source words that are the nearest of their nearest target word, by CSLS.
+    mean_csls : float
+        Mean CSLS of those pairs. Useful to compare maps of the same two spaces, and for nothing else.
+    words : int
+        How many of the most frequent words of either side the last two figures are about, at most.
+
+    Examples
+    --------
+    >>> scores = BLIResult(0.5, 0.5, 0.25, 0.75, 1.0, 4, 4, "cosine", np.array([1, 2, 3, 6]))
+    >>> print(SelfEvaluation(scores, 2, 0.6, 0.123, 5000))
+    no test dictionary: 2-fold cross-validation on the seed pairs gives MAP 0.5000, MRR 0.5000, P@1 0.2500, P@5 0.7500,
+    P@10 1.0000 by cosine; 4 of 4 looked up (100.0 %). Of the 5,000 most frequent words 60.0 % have a mutual nearest
+    neighbour, with a mean CSLS of 0.1230
+    """
+
+    cross_validation: BLIResult
+    folds: int
+    mutual_rate: float
+    mean_csls: float
+    words: int
+
+    def as_dict(self, **options: Any) -> dict[str, Any]:
+        """Give everything as numbers and text that JSON can hold.
+
+        Parameters
+        ----------
+        **options
+            ``interval``, ``bands``, … of `BLIResult.as_dict`, for the cross-validation.
+
+        Returns
+        -------
+        dict
+            ``"evaluated_on"`` says that this is no test dictionary.
+        """
+        return {
+            "evaluated_on": "seed pairs, by cross-validation",
+            "folds": self.folds,
+            "cross_validation": self.cross_validation.as_dict(**options),
+            "mutual_rate": self.mutual_rate,
+            "mean_csls": None if np.isnan(self.mean_csls) else self.mean_csls,
+            "words": self.words,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"no test dictionary: {self.folds}-fold cross-validation on the seed pairs gives {self.cross_validation}. "
+            f"Of the {self.words:,} most frequent words {100 * self.mutual_rate:.1f} % have a mutual nearest "
+            f"neighbour, with a mean CSLS of {self.mean_csls:.4f}"
+        )
+
+
+def self_evaluate(
+    aligner: BaseAligner,
+    X: NDArray,
+    Y: NDArray,
+    *,
+    folds: int = 5,
+    words: int = 5000,
+    retrieval: str = "cosine",
+    random_state: int = 0,
+    max_memory: int | float | str | None = None,
+    progress: Progress | None = None,
+) -> SelfEvaluation:
+    """Judge a fitted aligner by its own seed pairs and by mutual nearest neighbours.
+
+    Parameters
+    ----------
+    aligner : aligner
+        Fitted on ``X``, ``Y`` and pairs; those that self-learning added are not used.
+    X, Y : ndarray of shape (n, d1) and (m, d2)
+        The two vocabularies, in the order of frequency.
+    folds : int, default=5
+        Into how many parts the seed pairs are cut. All pairs of a source word are in one.
+    words : int, default=5000
+        How many of the first words of either side the mutual neighbours are sought among.
+    retrieval : {"cosine", "dot", "csls"}, default="cosine"
+        How target words are ranked in the cross-validation.
+    random_state : int, default=0
+        The seed of the cut.
+    max_memory : int or str, optional
+        Working memory.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each fold.
+
+    Returns
+    -------
+    SelfEvaluation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fipp import Procrustes
+    >>> Y = np.random.default_rng(0).standard_normal((200, 8))
+    >>> aligner = Procrustes().fit(Y[:, ::-1], Y, [(i, i) for i in range(100)])
+    >>> result = self_evaluate(aligner, Y[:, ::-1], Y)
+    >>> result.cross_validation.p_at_1, result.cross_validation.pairs, result.mutual_rate
+    (1.0, 100, 1.0)
+    """
+    words = check_count(words, "words")
+    pairs = _seed_pairs(aligner, len(X), len(Y))
+    searching = {"retrieval": check_retrieval(retrieval), "max_memory": max_memory}
+    scores, folds = _cross_validate(aligner, X, Y, pairs, folds, random_state, searching, progress)
+    rate, csls = _mutual_neighbours(aligner.transform(X[:words]), aligner.transform_target(Y[:words]), max_memory)
+    return SelfEvaluation(scores, folds, rate, csls, min(words, len(X)))
+
+
+def _seed_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:
+    added = len(getattr(aligner, "self_learned_pairs_", ()))
+    pairs: NDArray[np.int64] = aligner.pairs_[: len(aligner.pairs_) - added]  # those of self-learning are the last
+    if len(pairs) and (pairs.max(axis=0) >= (n, m)).any():
+        raise FippError(
+            "the seed pairs of this model lie beyond the vectors given: without a test dictionary it takes all the "
+            "vectors that it was fitted on"
+        )
+    return pairs
+
+
+def _cross_validate(
+    aligner: BaseAligner,
+    X: NDArray,
+    Y: NDArray,
+    pairs: NDArray[np.int64],
+    folds: int,
+    random_state: int,
+    searching: dict[str, Any],
+    progress: Progress | None,
+) -> tuple[BLIResult, int]:
+    """Look every seed pair up by a map that was learned without it."""
+    sources, group = np.unique(pairs[:, 0], return_inverse=True)
+    folds = min(check_count(folds, "folds"), len(sources))
+    if folds < 2:
+        raise FippError(
+            f"cross-validation takes at least 2 folds and 2 seed words, and there are {folds}: give a test dictionary"
+        )
+    fold_of = np.random.default_rng(random_state).permutation(len(sources)) % folds
+    results = []
+    for fold in range(folds):
+        held_out = fold_of[group] == fold
+        with warnings.catch_warnings():
+            # What there is to say about few pairs was said when the aligner itself was fitted.
+            warnings.simplefilter("ignore", FippWarning)
+            refitted = clone(aligner).fit(X, Y, pairs[~held_out])
+        asked = pairs[held_out]
+        mapped, target = refitted.transform(X), refitted.transform_target(Y)
+        results.append(bli(mapped, target, asked[:, 0], asked[:, 1], **searching))
+        if progress is not None:
+            progress(fold + 1, folds)
+    return _joined(results), folds
+
+
+def _joined(results: list[BLIResult]) -> BLIResult:
+    """Put results on different queries together, in the order of their row numbers."""
+    queries = np.concatenate([result.queries for result in results if result.queries is not None])
+    precision, ranks = (
+        np.concatenate([values(result) for result in results])
+        for values in (lambda result: result.per_query("map"), lambda result: result.ranks)
+    )
+    order = np.argsort(queries)
+    return result_of_queries(precision[order], ranks[order], queries[order], len(queries), results[0].retrieval)
+
+
+def _mutual_neighbours(
+    source: NDArray[np.float32], target: NDArray[np.float32], max_memory: int | float | str | None
+) -> tuple[float, float]:
+    """Give the share of source words whose nearest target word has them as its nearest, and their mean CSLS."""
+    there = neighbours(source, target, 1, retrieval="csls", max_memory=max_memory)
+    back = neighbours(target, source, 1, retrieval="csls", max_memory=max_memory)
+    mutual = back.indices[there.indices[:, 0], 0] == np.arange(len(source))
+    csls = there.scores[mutual, 0]
+    return float(mutual.mean()), float(csls.mean(dtype=np.float64)) if len(csls) else float("nan")
