@@ -18,20 +18,21 @@ _META = "https://dl.fbaipublicfiles.com"
 _XLING = "https://raw.githubusercontent.com/codogogo/xling-eval/master/bli_datasets"
 _XLING_FILES = {"train.1k": "train.freq.1k", "train.5k": "train.freq.5k", "test.2k": "test.freq.2k"}
 
-XLING_PAIRS = tuple(
+_XLING_DIRECTIONS = (
     "de-fi de-fr de-hr de-it de-ru de-tr en-de en-fi en-fr en-hr en-it en-ru en-tr fi-fr fi-hr fi-it fi-ru "
-    "hr-fr hr-it hr-ru it-fr ru-fr ru-it tr-fi tr-fr tr-hr tr-it tr-ru".split()
+    "hr-fr hr-it hr-ru it-fr ru-fr ru-it tr-fi tr-fr tr-hr tr-it tr-ru"
 )
+XLING_PAIRS = tuple(_XLING_DIRECTIONS.split())
 """The 28 pairs of eight languages, in the direction that has files."""
 
 _MUSE_LANGUAGES = (
     "af ar bg bn bs ca cs da de el es et fa fi fr he hi hr hu id it ja ko lt lv mk ms nl no pl pt ro ru sk sl sq sv ta "
-    "th tl tr uk vi zh".split()
+    "th tl tr uk vi zh"
 )
 MUSE_PAIRS = tuple(
     sorted(
-        {f"en-{language}" for language in _MUSE_LANGUAGES}
-        | {f"{language}-en" for language in _MUSE_LANGUAGES}
+        {f"en-{language}" for language in _MUSE_LANGUAGES.split()}
+        | {f"{language}-en" for language in _MUSE_LANGUAGES.split()}
         | {f"{source}-{target}" for source, target in permutations(("de", "es", "fr", "it", "pt"), 2)}
     )
 )
