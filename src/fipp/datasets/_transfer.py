@@ -118,15 +118,15 @@ class _Transfer:
 
     def run(self) -> None:
         """Return when all bytes are there; raise a FippError if they cannot be had."""
-        failures = 0
+        failures, most = 0, self._size()
         while True:
-            before = self._size()
             try:
                 self._attempt()
                 return
             except Cut as cut:
-                # A server that begins anew every time gains nothing either.
-                failures = 1 if self._size() > before else failures + 1
+                # Beginning anew and coming as far as before is no gain, or a server that lies would be asked for ever.
+                failures = 1 if self._size() > most else failures + 1
+                most = max(most, self._size())
                 if failures >= ATTEMPTS:
                     raise FippError(
                         f"{self.url}: {cut}, {failures} times in a row. What has come is kept, and the same command "
