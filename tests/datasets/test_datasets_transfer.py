@@ -7,6 +7,7 @@ import hashlib
 import os
 import random
 import shutil
+import socket
 import sys
 import threading
 
@@ -225,7 +226,20 @@ def test_redirects_in_a_circle_end(server, target):
     assert names(target.parent) == []
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org/x", "x", "https:///x", ""])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://127.0.0.1/x",
+        "x",
+        "https:///x",
+        "",
+        "http://[/x",
+        "http://127.0.0.1:x/",
+        "http://127.0.0.1/ x",
+        "http://127.0.0.1/č",
+    ],
+)
 def test_only_web_addresses_are_opened(target, url):
     with pytest.raises(FippError, match="is no address"):
         fetch(url, target)
@@ -362,3 +376,26 @@ def test_a_file_that_is_there_is_left_alone_unless_told_otherwise(server, target
     assert target.read_bytes() == b"old" and server.asked == [] and names(target.parent) == ["x.bin"]
     fetch(f"{server.url}/x", target, replace=True)
     assert target.read_bytes() == BODY
+
+
+def test_a_symbolic_link_stays_one(server, target, tmp_path):
+    server.pages["/x"] = Page(BODY)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    try:
+        target.symlink_to(elsewhere / "y.bin")
+    except OSError:
+        pytest.skip("links may not be made here")
+    fetch(f"{server.url}/x", target)
+    assert target.is_symlink() and (elsewhere / "y.bin").read_bytes() == BODY
+
+
+def test_a_name_that_nobody_knows_is_said_at_once(target, monkeypatch):
+    def unknown(*arguments, **options):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(FippError, match="name could not be looked up"):
+        fetch("https://example.invalid/x", target)
+    assert names(target.parent) == []

@@ -83,7 +83,7 @@ def download(
             fetch(url, target, checksum=checksum, timeout=timeout, replace=force, progress=progress)
             continue
         # The archive stays: others of its members may be wanted, and it is the larger part of the work.
-        archive = target.with_name(Path(urlsplit(url).path).name)
+        archive = target.with_name(Path(urlsplit(file.url).path).name)
         fetch(url, archive, timeout=timeout, replace=force and archive not in archives, progress=progress)
         archives.add(archive)
         extract(archive, file.member, target, checksum=checksum, progress=progress)

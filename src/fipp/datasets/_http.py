@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from fipp._version import __version__
 from fipp.exceptions import FippError
 
+_DIGITS = "[0-9]{1,18}"
 _TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
 
 
@@ -36,7 +37,9 @@ class Answer:
         length = _number(headers.get("Content-Length"))
         self.start, self.total = 0, length
         if response.status == 206:
-            match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", headers.get("Content-Range", "").strip())
+            match = re.fullmatch(
+                rf"bytes ({_DIGITS})-{_DIGITS}/({_DIGITS}|\*)", headers.get("Content-Range", "").strip()
+            )
             if match is None:
                 raise Cut("the server sent a part and did not say which")
             self.start = int(match[1])
@@ -48,7 +51,7 @@ class Answer:
 
     def blocks(self, size: int) -> Iterator[bytes]:
         """Give the bytes as they come; a short answer just ends."""
-        with _cuts():
+        with _cuts(self._response.url):
             while block := self._response.read1(size):
                 yield block
 
@@ -74,43 +77,48 @@ def open_url(url: str, start: int, version: str | None, timeout: float) -> Itera
     FippError
         If none will.
     """
-    if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
-        raise FippError(f"{url} is no address that begins with https:// or http://")
     headers = {"User-Agent": f"fipp/{__version__}", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
         if version is not None:
             headers["If-Range"] = version
-    opener = urllib.request.build_opener(_SafeRedirects)
-    try:
-        with _cuts():
-            response = opener.open(urllib.request.Request(url, headers=headers), timeout=timeout)
-    except urllib.error.HTTPError as error:
-        with error:
-            raise _refused(url, error.code, error.reason) from None
-    with response:
+    with _request(url, headers, timeout) as response:
         encoding = response.headers.get("Content-Encoding", "identity").lower()
         if encoding != "identity" and not url.endswith(".gz"):  # for a .gz it says what the file is
             raise FippError(f"{url}: the server sends it encoded as {encoding}, which was not asked for")
         yield Answer(response)
 
 
+def _request(url: str, headers: dict[str, str], timeout: float) -> Any:
+    opener = urllib.request.build_opener(_SafeRedirects)
+    try:
+        if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
+            raise FippError(f"{url!r} is no address that begins with https:// or http://")
+        with _cuts(url):
+            return opener.open(urllib.request.Request(url, headers=headers), timeout=timeout)
+    except urllib.error.HTTPError as error:
+        with error:
+            raise _refused(url, error.code, error.reason) from None
+    except FippError:
+        raise
+    except (ValueError, http.client.InvalidURL) as error:  # brackets, ports and letters that no address can have
+        raise FippError(f"{url!r} is no address that can be opened: {error}") from None
+
+
 @contextmanager
-def _cuts() -> Iterator[None]:
+def _cuts(url: str) -> Iterator[None]:
     """Tell failures of the connection that may pass from those that will not."""
     try:
         yield
-    except urllib.error.HTTPError:
+    except (urllib.error.HTTPError, http.client.InvalidURL):
         raise
     except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         if isinstance(reason, ssl.SSLCertVerificationError):
-            raise FippError(
-                f"the server could not prove who it is ({reason.verify_message}); nothing was taken"
-            ) from None
+            raise FippError(f"{url}: the server could not prove who it is ({reason.verify_message})") from None
         if isinstance(reason, socket.gaierror):
             raise FippError(
-                "the server's name could not be looked up: check the network, or set FIPP_MIRROR to a mirror"
+                f"{url}: the server's name could not be looked up; check the network, or set FIPP_MIRROR to a mirror"
             ) from None
         if isinstance(reason, TimeoutError):
             raise Cut("the server did not answer in time") from error
@@ -132,4 +140,4 @@ def _refused(url: str, code: int, reason: str) -> Exception:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.strip().isdecimal() else None
+    return int(text) if text is not None and re.fullmatch(_DIGITS, text.strip()) else None

@@ -213,7 +213,7 @@ FAMILIES = {
     )
 }
 
-_LANGUAGE = re.compile(r"[a-z]{2,3}([-_][a-z]{2,8})*|simple")
+_LANGUAGE = re.compile(r"[a-z]{2,3}([-_][a-z]{1,10})*|simple")
 
 
 def find_data_set(name: str) -> DataSet:

@@ -68,6 +68,7 @@ def fetch(
     FippError
         If the file cannot be had, is not what it should be, or cannot be written.
     """
+    target = Path(os.path.realpath(target))  # a symbolic link stays one
     part = target.with_name(f".{target.name}.part")
     with _writing(target), _own(part, target, replace) as file:
         if file is None:
