@@ -113,7 +113,7 @@ def address(url: str, mirror: str | None) -> str:
 
 
 def _is_there(target: Path, checksum: str | None) -> bool:
-    if not target.exists():
+    if not os.path.exists(target):  # Path.exists raises if the folder may not be looked into
         return False
     if not target.is_file():
         raise FippError(f"{target} is in the way: it is not a file")
