@@ -10,7 +10,19 @@ import typer
 from typer.core import TyperGroup
 
 from fipp._version import __version__
-from fipp.cli import _align, _convert, _demo, _evaluate, _info, _lexicon, _options, _similarity, _transform, _translate
+from fipp.cli import (
+    _align,
+    _convert,
+    _demo,
+    _download,
+    _evaluate,
+    _info,
+    _lexicon,
+    _options,
+    _similarity,
+    _transform,
+    _translate,
+)
 from fipp.cli._failures import readable_failures
 
 
@@ -63,6 +75,7 @@ for _name, _module in {
     "convert": _convert,
     "info": _info,
     "similarity": _similarity,
+    "download": _download,
     "demo": _demo,
 }.items():
     app.command(_name, epilog=_module.EXAMPLE)(_module.command)

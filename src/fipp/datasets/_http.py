@@ -1,0 +1,143 @@
+"""A request for the rest of a file, and what its answer says."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from fipp._version import __version__
+from fipp.exceptions import FippError
+
+_DIGITS = "[0-9]{1,18}"
+_TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
+
+
+class Cut(Exception):  # noqa: N818
+    """The connection failed in a way that another attempt may mend."""
+
+
+class NoSuchPart(Cut):
+    """The file on the server is shorter than what is here."""
+
+
+class Answer:
+    """What a server sends: from which byte, how many in all if it says so, and of which version of the file."""
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+        headers = response.headers
+        length = _number(headers.get("Content-Length"))
+        self.start, self.total = 0, length
+        if response.status == 206:
+            match = re.fullmatch(
+                rf"bytes ({_DIGITS})-{_DIGITS}/({_DIGITS}|\*)", headers.get("Content-Range", "").strip()
+            )
+            if match is None:
+                raise Cut("the server sent a part and did not say which")
+            self.start = int(match[1])
+            self.total = _number(match[2]) if match[2] != "*" else None if length is None else self.start + length
+        self.tells_its_end = self.total is not None or headers.get("Transfer-Encoding", "").lower() == "chunked"
+        etag = headers.get("ETag", "")
+        # A weak tag promises a like file, not the same bytes.
+        self.version: str | None = etag if etag.startswith('"') else headers.get("Last-Modified")
+
+    def blocks(self, size: int) -> Iterator[bytes]:
+        """Give the bytes as they come; a short answer just ends."""
+        with _cuts(self._response.url):
+            while block := self._response.read1(size):
+                yield block
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows neither to other protocols nor from a protected connection to an open one."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        before, after = urlsplit(req.full_url).scheme, urlsplit(newurl).scheme
+        if after not in {"http", "https"} or (before == "https" and after == "http"):
+            raise FippError(f"{req.full_url} leads to {newurl}, which is not safe to follow; nothing was downloaded")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+@contextmanager
+def open_url(url: str, start: int, version: str | None, timeout: float) -> Iterator[Answer]:
+    """Ask for a file from byte ``start`` on, if it still is the given version; else for all of it.
+
+    Raises
+    ------
+    Cut
+        If another attempt may do better.
+    FippError
+        If none will.
+    """
+    headers = {"User-Agent": f"fipp/{__version__}", "Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+        if version is not None:
+            headers["If-Range"] = version
+    with _request(url, headers, timeout) as response:
+        encoding = response.headers.get("Content-Encoding", "identity").lower()
+        if encoding != "identity" and not url.endswith(".gz"):  # for a .gz it says what the file is
+            raise FippError(f"{url}: the server sends it encoded as {encoding}, which was not asked for")
+        yield Answer(response)
+
+
+def _request(url: str, headers: dict[str, str], timeout: float) -> Any:
+    opener = urllib.request.build_opener(_SafeRedirects)
+    try:
+        if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
+            raise FippError(f"{url!r} is no address that begins with https:// or http://")
+        with _cuts(url):
+            return opener.open(urllib.request.Request(url, headers=headers), timeout=timeout)
+    except urllib.error.HTTPError as error:
+        with error:
+            raise _refused(url, error.code, error.reason) from None
+    except FippError:
+        raise
+    except (ValueError, http.client.InvalidURL) as error:  # brackets, ports and letters that no address can have
+        raise FippError(f"{url!r} is no address that can be opened: {error}") from None
+
+
+@contextmanager
+def _cuts(url: str) -> Iterator[None]:
+    """Tell failures of the connection that may pass from those that will not."""
+    try:
+        yield
+    except (urllib.error.HTTPError, http.client.InvalidURL):
+        raise
+    except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            raise FippError(f"{url}: the server could not prove who it is ({reason.verify_message})") from None
+        if isinstance(reason, socket.gaierror):
+            raise FippError(
+                f"{url}: the server's name could not be looked up; check the network, or set FIPP_MIRROR to a mirror"
+            ) from None
+        if isinstance(reason, TimeoutError):
+            raise Cut("the server did not answer in time") from error
+        if isinstance(reason, http.client.IncompleteRead):
+            raise Cut("the connection was cut") from error
+        raise Cut(f"the connection failed ({getattr(reason, 'strerror', None) or reason})") from error
+
+
+def _refused(url: str, code: int, reason: str) -> Exception:
+    if code in _TRY_AGAIN:
+        return Cut(f"the server is in trouble ({code} {reason})")
+    if code == 416:
+        return NoSuchPart("the file on the server is shorter than what has come")
+    if code in {404, 410}:
+        return FippError(
+            f"{url} is not there ({code}): check the name; `fipp download --list` shows where each is from"
+        )
+    return FippError(f"{url}: the server refuses ({code} {reason})")
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and re.fullmatch(_DIGITS, text.strip()) else None
