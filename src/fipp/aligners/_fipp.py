@@ -292,7 +292,7 @@ class FIPP(BaseAligner):
         list of FIPP
             Fitted, in the order of ``settings``.
         """
-        if not all(set(changed) <= set(self.path_settings) for changed in settings):
+        if not self.path_settings or not all(set(changed) <= set(self.path_settings) for changed in settings):
             return super().fit_many(X, Y, pairs, settings=settings, progress=progress)
         wanted = [(changed.get("epsilon", self.epsilon), changed.get("lam", self.lam)) for changed in settings]
         path = self.fit_path(

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from fipp._version import __version__
-from fipp.cli import _align, _convert, _demo, _evaluate, _info, _lexicon, _options, _transform, _translate
+from fipp.cli import _align, _convert, _demo, _evaluate, _info, _lexicon, _options, _transform, _translate, _tune
 from fipp.cli._failures import readable_failures
 
 
@@ -57,6 +57,7 @@ def _fipp(
 
 for _name, _module in {
     "align": _align,
+    "tune": _tune,
     "eval": _evaluate,
     "translate": _translate,
     "transform": _transform,

@@ -186,11 +186,12 @@ def _table(
 
 
 def _is_own(aligner: BaseAligner, chosen: dict[str, Any]) -> bool:
-    def written(configured: BaseAligner) -> str:
-        # "isotropic" and Isotropic() are the same.
-        return repr(configured.set_params(preprocess=make_preprocess(configured.preprocess)))
+    def settings(configured: BaseAligner) -> dict[str, Any]:
+        # "isotropic" and Isotropic() are the same, and two transformers are if they are written alike.
+        found = {**configured.get_params(deep=False), "preprocess": make_preprocess(configured.preprocess)}
+        return {name: repr(value) if hasattr(value, "fit") else value for name, value in found.items()}
 
-    return written(configure(aligner, chosen)) == written(configure(aligner, {}))
+    return settings(configure(aligner, chosen)) == settings(configure(aligner, {}))
 
 
 class _Steps:
