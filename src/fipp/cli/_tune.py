@@ -76,12 +76,14 @@ def command(
 
     Source words are divided, so that none is both learned from and looked up. Keep a test dictionary out of this.
     """
+    from fipp.linalg._memory import parse_memory
     from fipp.retrieve._options import check_retrieval
     from fipp.selection import select
     from fipp.selection._grid import batches, check_grid
 
     report = _console.Reporter(quiet or as_json)
     check_retrieval(retrieval)
+    parse_memory(max_memory)
     aligner = _align._make_aligner(method, {"max_memory": None}, preprocess, None)
     if "max_memory" in aligner.get_params() and max_memory is not None:
         aligner.set_params(max_memory=max_memory)
