@@ -3,8 +3,9 @@
     python benchmarks/tune.py [--accuracy] [--pairs en-fr ...] [--sizes 1k 5k]
 
 Every figure is measured in this one run, best of several repetitions (the separate fits once). All ways hold out the
-same 20 % of the source words and rank the whole target vocabulary for them. With --accuracy, a Markdown table for docs/results/tuning.md: the
-settings chosen on held-out seed pairs, and what a test dictionary says about them and about the defaults.
+same 20 % of the source words and rank the whole target vocabulary for them.
+
+With --accuracy, a Markdown table, of which docs/results/tuning.md is made: the settings chosen on held-out seed pairs, and what a test dictionary says about them and about the defaults.
 """
 
 from __future__ import annotations
