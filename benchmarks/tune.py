@@ -5,7 +5,8 @@
 Every figure is measured in this one run, best of several repetitions (the separate fits once). All ways hold out the
 same 20 % of the source words and rank the whole target vocabulary for them.
 
-With --accuracy, a Markdown table, of which docs/results/tuning.md is made: the settings chosen on held-out seed pairs, and what a test dictionary says about them and about the defaults.
+With --accuracy, a Markdown table, of which docs/results/tuning.md is made: the settings chosen on held-out seed pairs,
+and what a test dictionary says about them and about the defaults.
 """
 
 from __future__ import annotations
