@@ -18,7 +18,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -273,4 +273,38 @@ def make_preprocess(preprocess: str | Any | None) -> Any:
     return steps[0] if len(steps) == 1 else make_pipeline(*steps)
 
 
-__all__ = ["Centre", "Isotropic", "IterativeNormalization", "Unchanged", "UnitLength", "make_preprocess"]
+def with_components(preprocess: str | Any | None, n_components: int) -> Any:
+    """Give a preprocessing with another number of components to remove.
+
+    Parameters
+    ----------
+    preprocess : str, transformer or None
+        As for `make_preprocess`; one that removes components.
+    n_components : int
+        How many to remove.
+
+    Returns
+    -------
+    transformer
+
+    Examples
+    --------
+    >>> with_components("isotropic", 3)
+    Isotropic(n_components=3)
+    """
+    transformer = clone(make_preprocess(preprocess))
+    names = [name for name in transformer.get_params() if name.split("__")[-1] == "n_components"]
+    if not names:
+        raise FippError(f"the preprocessing {preprocess!r} removes no components; 'isotropic' does")
+    return transformer.set_params(**dict.fromkeys(names, n_components))
+
+
+__all__ = [
+    "Centre",
+    "Isotropic",
+    "IterativeNormalization",
+    "Unchanged",
+    "UnitLength",
+    "make_preprocess",
+    "with_components",
+]

@@ -7,7 +7,9 @@ import pytest
 
 import fipp
 
-COMMANDS = ["align", "eval", "translate", "transform", "convert", "info", "download", "demo"]
+COMMANDS = [
+    "align", "tune", "eval", "translate", "transform", "convert", "info", "similarity", "download", "demo",
+]  # fmt: skip
 
 
 def test_the_version_is_that_of_the_package(run):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +21,11 @@ from fipp.retrieve import gold_ranks
 class BaseAligner(TransformerMixin, BaseEstimator):
     """What all aligners share: checking, preprocessing that is kept with the model, mapping block by block.
 
-    A subclass sets ``map_`` of shape (d1, d2) in ``_fit_seed`` and may override ``_map_target``.
+    A subclass sets ``map_`` of shape (d1, d2) in ``_fit_seed`` and may override ``transform_target``.
     """
+
+    default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    """Values of the settings that `fipp.selection.select` tries unless told otherwise."""
 
     preprocess: Any
 
@@ -48,6 +52,36 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         X_s, X_t = self._prepare(X, Y, pairs, progress)
         self._fit_seed(X_s, X_t, progress)
         return self
+
+    @property
+    def path_settings(self) -> tuple[str, ...]:
+        """Names of the settings whose values share most of the work in `fit_many`; none unless a method has some."""
+        return ()
+
+    def fit_many(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        pairs: ArrayLike | None = None,
+        *,
+        settings: Sequence[Mapping[str, Any]],
+        progress: Progress | None = None,
+    ) -> list[Self]:
+        """Fit a copy of this aligner for each of several settings, sharing the work where the method can.
+
+        Parameters
+        ----------
+        X, Y, pairs, progress
+            As for `fit`.
+        settings : sequence of dict
+            What each copy has other than this aligner.
+
+        Returns
+        -------
+        list of aligners
+            Fitted, in the order of ``settings``.
+        """
+        return [clone(self).set_params(**changed).fit(X, Y, pairs, progress=progress) for changed in settings]
 
     def _prepare(
         self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None, progress: Progress | None

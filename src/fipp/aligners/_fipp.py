@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -128,6 +128,12 @@ class FIPP(BaseAligner):
     ((500, 20), (12, 20))
     """
 
+    # The grid of the paper.
+    default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "epsilon": (0.01, 0.025, 0.05, 0.1, 0.15),
+        "lam": (0.25, 0.5, 0.75, 1.0, 1.25),
+    }
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "epsilon": [Interval(Real, 0, None, closed="left"), None],
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -213,7 +219,7 @@ class FIPP(BaseAligner):
         epsilons: Sequence[float | None],
         lams: Sequence[float],
         progress: Progress | None = None,
-    ) -> list[FIPP]:
+    ) -> list[Self]:
         """Fit a whole grid of ε and λ in one pass over the Gram tiles.
 
         Parameters
@@ -236,7 +242,7 @@ class FIPP(BaseAligner):
         >>> [(a.epsilon, a.lam) for a in FIPP().fit_path(X, X[:, ::-1], epsilons=[0.05, 0.1], lams=[1.0])]
         [(0.05, 1.0), (0.1, 1.0)]
         """
-        if self.solver != "linear" or self.n_rounds != 1:
+        if not self.path_settings:
             raise FippError("a path of settings shares its work with solver='linear' and one round only")
         grid = [clone(self).set_params(epsilon=epsilon, lam=lam) for epsilon in epsilons for lam in lams]
         for aligner in grid:
@@ -248,7 +254,7 @@ class FIPP(BaseAligner):
         grams = filtered_gram(X_s, X_t, factors.Q, thresholds, max_memory=self.max_memory, progress=progress)
         gram_of = dict(zip(thresholds, grams, strict=True))
 
-        def solve(fitted: FIPP) -> FIPP:
+        def solve(fitted: Self) -> Self:
             for name, value in vars(shared).items():
                 if name.endswith("_"):
                     setattr(fitted, name, value)
@@ -257,6 +263,48 @@ class FIPP(BaseAligner):
             return fitted
 
         return list(ordered_map(solve, grid))
+
+    @property
+    def path_settings(self) -> tuple[str, ...]:
+        """Names of the settings whose values share most of the work in `fit_many`: ε and λ, where there is a path."""
+        return ("epsilon", "lam") if self.solver == "linear" and self.n_rounds == 1 else ()
+
+    def fit_many(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        pairs: ArrayLike | None = None,
+        *,
+        settings: Sequence[Mapping[str, Any]],
+        progress: Progress | None = None,
+    ) -> list[Self]:
+        """Fit a copy of this aligner for each of several settings: by `fit_path` if they differ in ε and λ only.
+
+        Parameters
+        ----------
+        X, Y, pairs, progress
+            As for `fit`.
+        settings : sequence of dict
+            What each copy has other than this aligner.
+
+        Returns
+        -------
+        list of FIPP
+            Fitted, in the order of ``settings``.
+        """
+        if not self.path_settings or not all(set(changed) <= set(self.path_settings) for changed in settings):
+            return super().fit_many(X, Y, pairs, settings=settings, progress=progress)
+        wanted = [(changed.get("epsilon", self.epsilon), changed.get("lam", self.lam)) for changed in settings]
+        path = self.fit_path(
+            X,
+            Y,
+            pairs,
+            epsilons=list(dict.fromkeys(epsilon for epsilon, _ in wanted)),
+            lams=list(dict.fromkeys(lam for _, lam in wanted)),
+            progress=progress,
+        )
+        fitted = {(aligner.epsilon, aligner.lam): aligner for aligner in path}
+        return [fitted[pair] for pair in wanted]
 
     @property
     def _threshold(self) -> float:

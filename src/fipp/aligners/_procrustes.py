@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +45,8 @@ class Procrustes(BaseAligner):
     >>> bool(np.allclose(aligner.map_, turn, atol=1e-5))
     True
     """
+
+    default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"preprocess": ("unit", "isotropic")}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"preprocess": "no_validation"}
 

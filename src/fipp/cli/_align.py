@@ -121,7 +121,7 @@ def _make_aligner(method: str, settings: dict[str, Any], preprocess: str | None,
     from fipp.aligners import METHODS
     from fipp.exceptions import FippError
     from fipp.linalg._memory import parse_memory
-    from fipp.preprocess import make_preprocess
+    from fipp.preprocess import make_preprocess, with_components
 
     if method not in METHODS:
         raise FippError(f"there is no method {method!r}; known are {', '.join(METHODS)}")
@@ -136,7 +136,7 @@ def _make_aligner(method: str, settings: dict[str, Any], preprocess: str | None,
     if preprocess is not None:
         given["preprocess"] = preprocess
     if components is not None:
-        given["preprocess"] = _remove_components(preprocess or known["preprocess"], components)
+        given["preprocess"] = with_components(preprocess or known["preprocess"], components)
     aligner.set_params(**given)
     aligner._validate_params()
     make_preprocess(aligner.preprocess)
@@ -151,18 +151,6 @@ def _parse_epsilon(text: str) -> float | None:
         return None if text.lower() == "none" else float(text)
     except ValueError:
         raise FippError(f"--epsilon takes a number, or none for no filter, not {text!r}") from None
-
-
-def _remove_components(preprocess: str, components: int) -> Any:
-    """Give the preprocessing of this name with as many components to remove."""
-    from fipp.exceptions import FippError
-    from fipp.preprocess import make_preprocess
-
-    transformer = make_preprocess(preprocess)
-    names = [name for name in transformer.get_params() if name.split("__")[-1] == "n_components"]
-    if not names:
-        raise FippError(f"the preprocessing {preprocess!r} removes no components; --preprocess isotropic does")
-    return transformer.set_params(**dict.fromkeys(names, components))
 
 
 def _coverage(lookup: Lookup) -> str:

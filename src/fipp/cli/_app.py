@@ -22,6 +22,7 @@ from fipp.cli import (
     _similarity,
     _transform,
     _translate,
+    _tune,
 )
 from fipp.cli._failures import readable_failures
 
@@ -69,6 +70,7 @@ def _fipp(
 
 for _name, _module in {
     "align": _align,
+    "tune": _tune,
     "eval": _evaluate,
     "translate": _translate,
     "transform": _transform,
