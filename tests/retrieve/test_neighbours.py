@@ -255,7 +255,7 @@ def test_working_memory_stays_within_what_was_given(retrieval):
         ({"queries": [["a", "b"]]}, "queries must be a matrix of real numbers"),
         ({"queries": [[1e39, 0.0]], "retrieval": "dot"}, "row 0 of queries holds values too large for float32"),
         ({"queries": [[1e30, 0.0]], "keys": [[1e30, 0.0]], "retrieval": "dot"}, "dot products .* too large"),
-        ({"retrieval": "euclid"}, "retrieval 'euclid' is not known; choose from cosine, nn, dot, csls"),
+        ({"retrieval": "euclid"}, "retrieval 'euclid' is not known; choose from cosine, nn, dot, csls, isf, dualis"),
         ({"k": 0}, "k must be a whole number of at least 1, not 0"),
         ({"k": 2.5}, "k must be a whole number of at least 1, not 2.5"),
         ({"retrieval": "csls", "csls_k": -1}, "csls_k must be a whole number of at least 1, not -1"),
