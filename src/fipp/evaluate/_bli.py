@@ -31,8 +31,8 @@ class BLIResult:
     total : int
         Number of distinct source words in the test dictionary, found or not.
     retrieval : str
-        How keys were ranked: ``"cosine"``, ``"dot"``, ``"csls"``, ``"isf"`` or ``"dualis"``. Scores of different ways do
-        not compare.
+        How keys were ranked: ``"cosine"``, ``"dot"``, ``"csls"``, ``"isf"`` or ``"dualis"``. Scores of different
+        ways do not compare.
     ranks : ndarray of int64, shape (pairs,)
         Rank of the best gold of each query, in ascending order of the query's row number. Results are
         compared without it.

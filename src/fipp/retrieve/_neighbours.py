@@ -13,6 +13,7 @@ from fipp.retrieve._hubs import Hubs
 from fipp.retrieve._options import Settings, Ticker, check_count
 from fipp.retrieve._rows import Rows
 from fipp.retrieve._scores import Scan, Scores
+from fipp.retrieve._sweep import Sweep
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +126,10 @@ def neighbours(
     query_rows, key_rows = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
     scan = Scan(query_rows, key_rows, max_memory, kept=max(k, settings.csls_k))
     reference = settings.reference(query_rows, hub_reference)
+    if settings.retrieval == "csls" and (hub_reference is None or hub_reference is queries):
+        sweep = Sweep.plan(query_rows, key_rows, k, settings.csls_k, max_memory)
+        if sweep is not None:
+            return Neighbours(*sweep.run(Ticker(progress, len(sweep))))
     hubs = Hubs.plan(settings, key_rows, reference, max_memory)
     tick = Ticker(progress, len(hubs) + len(scan))
     offsets = hubs.offsets(mean_of_best, tick)
@@ -185,7 +190,7 @@ def mean_similarity(
 
 def mean_of_best(scan: Scan, k: int, tick: Ticker) -> NDArray[np.float32]:
     """Give the mean of the ``k`` highest scores of each query of ``scan``."""
-    return _row_means(_best(scan, k, tick))
+    return _best(scan, k, tick).means()
 
 
 def _best(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None = None) -> Best:
@@ -194,7 +199,7 @@ def _best(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None 
     def work(scores: Scores) -> NDArray[np.int64]:
         if offsets is not None:
             scores.subtract(offsets[scores.columns])
-        return best_of_block(scores, k)
+        return best_of_block(scores, k, best.floor[scores.rows])
 
     best = Best(len(scan.queries), k)
     for rows, packed in scan.run(work):
@@ -207,9 +212,9 @@ def _csls(scan: Scan, k: int, csls_k: int, half: NDArray[np.float32], tick: Tick
     k, csls_k = min(k, len(scan.keys)), min(csls_k, len(scan.keys))
 
     def work(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        nearest = best_of_block(scores, csls_k)
+        closest = best_of_block(scores, csls_k, nearest.floor[scores.rows])
         scores.subtract(half[scores.columns])
-        return nearest, best_of_block(scores, k)
+        return closest, best_of_block(scores, k, best.floor[scores.rows])
 
     nearest, best = Best(len(scan.queries), csls_k), Best(len(scan.queries), k)
     for rows, (nearest_packed, best_packed) in scan.run(work):
@@ -217,8 +222,4 @@ def _csls(scan: Scan, k: int, csls_k: int, half: NDArray[np.float32], tick: Tick
         best.add(rows, best_packed)
         tick()
     indices, scores = best.result()
-    return Neighbours(indices, 2 * scores - _row_means(nearest)[:, None])
-
-
-def _row_means(best: Best) -> NDArray[np.float32]:
-    return best.result()[1].mean(axis=1, dtype=np.float64).astype(np.float32)
+    return Neighbours(indices, 2 * scores - nearest.means()[:, None])

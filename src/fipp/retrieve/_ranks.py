@@ -46,7 +46,8 @@ def gold_ranks(
     beta : float
         β of the inverted softmax.
     hub_reference : array-like of shape (r, d), optional
-        The reference of CSLS and the inverted softmax. Without it all rows of ``queries`` are taken, not only those looked up.
+        The reference of CSLS and the inverted softmax. Without it all rows of ``queries`` are taken, not only those
+        looked up.
     max_memory : int, float or str, optional
         Working memory beside inputs and result; 1 GiB when left out.
     progress : callable, optional

@@ -26,6 +26,10 @@ class Block:
     vectors: NDArray[np.float32]
     lengths: NDArray[np.float64]
 
+    def part(self, rows: slice) -> Block:
+        """Give some of the rows, not copied."""
+        return Block(self.vectors[rows], self.lengths[rows])
+
 
 class Rows:
     """The rows of a matrix, converted only when read, so that no second copy of the whole is made.

@@ -71,16 +71,22 @@ class Scores:
     offset: NDArray[np.float32] | None = None
 
     @classmethod
-    def of(cls, queries: Block, keys: Block, rows: slice, columns: slice) -> Scores:
-        """Multiply, and bound the error."""
-        dimensions = queries.vectors.shape[1]
-        largest = queries.lengths * keys.lengths.max(initial=0.0)
-        if largest.max(initial=0.0) > np.finfo(np.float32).max / 2:
-            raise FippError("dot products of these vectors are too large for float32; scale the vectors down")
-        # A sum of d products, in whatever order, is off by at most d roundings of |x||y|; the rest covers the
-        # subtraction of the offset, the final rounding to float32, and terms of higher order.
-        error = (1.01 * dimensions + 8) * _ROUNDING * largest + dimensions * _SMALLEST
-        return cls(queries, keys, rows, columns, queries.vectors @ keys.vectors.T, error)
+    def of(
+        cls, queries: Block, keys: Block, rows: slice, columns: slice, out: NDArray[np.float32] | None = None
+    ) -> Scores:
+        """Multiply, and bound the error; ``out`` is where the product goes."""
+        error = _largest_error(queries, keys)
+        return cls(queries, keys, rows, columns, np.matmul(queries.vectors, keys.vectors.T, out=out), error)
+
+    @classmethod
+    def known(cls, queries: Block, keys: Block, rows: slice, columns: slice, product: NDArray[np.float32]) -> Scores:
+        """Take a product made before, and bound its error."""
+        return cls(queries, keys, rows, columns, product, _largest_error(queries, keys))
+
+    def transposed(self) -> Scores:
+        """Give the same scores with keys and queries in each other's place."""
+        error = _largest_error(self.keys, self.queries)
+        return Scores(self.keys, self.queries, self.columns, self.rows, self.fast.T, error)
 
     def subtract(self, offset: NDArray[np.float32]) -> None:
         """Lower the scores of each key by its ``offset`` (at most 1), in place."""
@@ -98,6 +104,30 @@ class Scores:
         if self.offset is not None:
             scores -= self.offset[columns]
         return scores.astype(np.float32)
+
+
+def _largest_error(queries: Block, keys: Block) -> NDArray[np.float64]:
+    """Bound for each query how far its product with a key in float32 may be from the exact one."""
+    dimensions = queries.vectors.shape[1]
+    largest = queries.lengths * keys.lengths.max(initial=0.0)
+    if largest.max(initial=0.0) > np.finfo(np.float32).max / 2:
+        raise FippError("dot products of these vectors are too large for float32; scale the vectors down")
+    # A sum of d products, in whatever order, is off by at most d roundings of |x||y|; the rest covers the subtraction
+    # of the offset, the final rounding to float32, and terms of higher order.
+    bound: NDArray[np.float64] = (1.01 * dimensions + 8) * _ROUNDING * largest + dimensions * _SMALLEST
+    return bound
+
+
+def read_block(rows: Rows, part: slice) -> Block:
+    """Read many rows, converted a few at a time by all threads."""
+    size = part.stop - part.start
+    whole = Block(np.empty((size, rows.dimensions), dtype=np.float32), np.empty(size))
+    parts = list(row_blocks(size, ROWS_READ_AT_A_TIME))
+    shifted = (slice(part.start + few.start, part.start + few.stop) for few in parts)
+    for few, block in zip(parts, ordered_map(rows.read, shifted), strict=True):
+        whole.vectors[few] = block.vectors
+        whole.lengths[few] = block.lengths
+    return whole
 
 
 class Scan:
@@ -150,19 +180,9 @@ class Scan:
         """Yield, block by block and in order, which queries it was and what ``work`` made of their scores."""
         blocks = list(row_blocks(len(self.queries), self.query_step))
         for columns in row_blocks(len(self.keys), self.key_step):
-            keys = self._read_keys(columns)
+            keys = read_block(self.keys, columns)
 
             def reduce(rows: slice, columns: slice = columns, keys: Block = keys) -> Result:
                 return work(Scores.of(self.queries.read(rows), keys, rows, columns))
 
             yield from zip(blocks, ordered_map(reduce, blocks), strict=True)
-
-    def _read_keys(self, columns: slice) -> Block:
-        size = columns.stop - columns.start
-        keys = Block(np.empty((size, self.keys.dimensions), dtype=np.float32), np.empty(size))
-        parts = list(row_blocks(size, ROWS_READ_AT_A_TIME))
-        shifted = (slice(columns.start + part.start, columns.start + part.stop) for part in parts)
-        for part, block in zip(parts, ordered_map(self.keys.read, shifted), strict=True):
-            keys.vectors[part] = block.vectors
-            keys.lengths[part] = block.lengths
-        return keys
