@@ -24,6 +24,7 @@ bench: .venv/dev  ## measure speed, memory and accuracy
 	$(BIN)/python benchmarks/fit.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/load.py
+	$(BIN)/python benchmarks/retrieve.py
 
 clean:
 	rm -rf .venv demo-output build dist

@@ -132,15 +132,37 @@ def neighbours(
             return Neighbours(*sweep.run(Ticker(progress, len(sweep))))
     hubs = Hubs.plan(settings, key_rows, reference, max_memory)
     tick = Ticker(progress, len(hubs) + len(scan))
-    offsets = hubs.offsets(mean_of_best, tick)
-    if settings.retrieval == "csls" and offsets is not None:
-        return _csls(scan, k, settings.csls_k, offsets, tick)
-    indices, scores = _best(scan, k, tick, offsets).result()
-    if settings.retrieval == "isf":
-        scores = _log_softmax(scores, settings.beta, len(reference))
-    elif settings.retrieval == "dualis":
-        scores = _log_softmax(scores, 2 * settings.beta, len(reference) * len(key_rows))
-    return Neighbours(indices, scores)
+    prepared = Prepared(settings, hubs.offsets(mean_of_best, tick), len(reference), len(key_rows))
+    return prepared.search(scan, k, tick)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is known of the keys before a search: how they are scored, and what that takes off each of them."""
+
+    settings: Settings
+    offsets: NDArray[np.float32] | None
+    reference_size: int
+    size: int
+
+    def search(self, scan: Scan, k: int, tick: Ticker) -> Neighbours:
+        """Find the ``k`` best keys of each query."""
+        if self.settings.retrieval == "csls" and self.offsets is not None:
+            best, nearest = _best_and_nearest(scan, k, self.settings.csls_k, self.offsets, tick)
+            indices, scores = best.result()
+            return Neighbours(indices, self.finish(scores, nearest.means()))
+        indices, scores = _best(scan, k, tick, self.offsets).result()
+        return Neighbours(indices, self.finish(scores))
+
+    def finish(self, scores: NDArray[np.float32], nearest: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """Turn cosines less offsets into scores; ``nearest`` is r_T of each query."""
+        if nearest is not None:
+            return 2 * scores - nearest[:, None]
+        if self.settings.retrieval == "isf":
+            return _log_softmax(scores, self.settings.beta, self.reference_size)
+        if self.settings.retrieval == "dualis":
+            return _log_softmax(scores, 2 * self.settings.beta, self.reference_size * self.size)
+        return scores
 
 
 def _log_softmax(scores: NDArray[np.float32], beta: float, size: int) -> NDArray[np.float32]:
@@ -208,7 +230,7 @@ def _best(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None 
     return best
 
 
-def _csls(scan: Scan, k: int, csls_k: int, half: NDArray[np.float32], tick: Ticker) -> Neighbours:
+def _best_and_nearest(scan: Scan, k: int, csls_k: int, half: NDArray[np.float32], tick: Ticker) -> tuple[Best, Best]:
     k, csls_k = min(k, len(scan.keys)), min(csls_k, len(scan.keys))
 
     def work(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -221,5 +243,4 @@ def _csls(scan: Scan, k: int, csls_k: int, half: NDArray[np.float32], tick: Tick
         nearest.add(rows, nearest_packed)
         best.add(rows, best_packed)
         tick()
-    indices, scores = best.result()
-    return Neighbours(indices, 2 * scores - nearest.means()[:, None])
+    return best, nearest

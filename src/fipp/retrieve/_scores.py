@@ -119,7 +119,9 @@ def _largest_error(queries: Block, keys: Block) -> NDArray[np.float64]:
 
 
 def read_block(rows: Rows, part: slice) -> Block:
-    """Read many rows, converted a few at a time by all threads."""
+    """Read many rows, converted a few at a time by all threads, unless they were before."""
+    if rows.ready is not None:
+        return rows.ready.part(part)
     size = part.stop - part.start
     whole = Block(np.empty((size, rows.dimensions), dtype=np.float32), np.empty(size))
     parts = list(row_blocks(size, ROWS_READ_AT_A_TIME))
