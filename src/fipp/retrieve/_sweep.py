@@ -15,6 +15,7 @@ from fipp.linalg import n_threads, ordered_map, row_blocks
 from fipp.linalg._memory import parse_memory
 from fipp.retrieve._best import Best, best_of_block
 from fipp.retrieve._options import Ticker
+from fipp.retrieve._product import Product, product_class
 from fipp.retrieve._rows import Block, Rows
 from fipp.retrieve._scores import Scores, read_block
 
@@ -36,7 +37,7 @@ class Sweep:
     """
 
     def __init__(self, queries: Rows, keys: Rows, k: int, csls_k: int, width: int) -> None:
-        self._queries, self._keys = queries, keys
+        self._queries, self._keys, self._product = queries, keys, product_class()
         self._k, self._csls_k = min(k, len(keys)), min(csls_k, len(keys))
         self._hub_k = min(csls_k, len(queries))
         self._strips = list(row_blocks(len(keys), width))
@@ -49,9 +50,10 @@ class Sweep:
             return None
         kept = min(max(k, csls_k), max(len(keys), len(queries)))
         size = min(QUERIES_AT_A_TIME, len(queries))
-        # Each thread has marks of a byte a score and partial maxima, and packs and sorts what it keeps; so does a key.
+        # Each thread has marks of a byte a score, partial maxima and perhaps the product in another type; what is kept
+        # of a query and of a key is packed and sorted.
         fixed = len(queries) * (4 * queries.dimensions + 8) + 128 * kept * size * (n_threads() + 1)
-        per_key = 4 * len(queries) + 8 * keys.dimensions + 3 * n_threads() * size + 128 * kept * (n_threads() + 2)
+        per_key = 4 * len(queries) + 8 * keys.dimensions + 9 * n_threads() * size + 128 * kept * (n_threads() + 2)
         width = (parse_memory(max_memory) - fixed) // per_key
         return cls(queries, keys, k, csls_k, min(width, WIDEST)) if width >= min(NARROWEST, len(keys)) else None
 
@@ -67,22 +69,30 @@ class Sweep:
             width = columns.stop - columns.start
             scores = held.reshape(-1)[: len(held) * width].reshape(len(held), width)
             keys = read_block(self._keys, columns)
-            half = self._multiply(queries, keys, columns, scores, nearest, tick) / np.float32(2)
-            self._rank(queries, keys, columns, scores, half, best, tick)
+            product = self._product(keys.vectors)
+            half = self._multiply(queries, keys, columns, product, scores, nearest, tick) / np.float32(2)
+            self._rank(queries, keys, columns, product, scores, half, best, tick)
         indices, found = best.result()
         return indices, 2 * found - nearest.means()[:, None]
 
     def _multiply(
-        self, queries: Block, keys: Block, columns: slice, out: NDArray[np.float32], nearest: Best, tick: Ticker
+        self,
+        queries: Block,
+        keys: Block,
+        columns: slice,
+        product: Product,
+        out: NDArray[np.float32],
+        nearest: Best,
+        tick: Ticker,
     ) -> NDArray[np.float32]:
         """Fill ``out`` with cosines, keep the nearest keys of each query, and give r_S of these keys."""
         of_keys = Best(len(keys.vectors), self._hub_k)
 
         def work(rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            scores = Scores.of(queries.part(rows), keys, rows, columns, out=out[rows])
+            scores = Scores.of(queries.part(rows), keys, rows, columns, product, out[rows])
             return (
                 best_of_block(scores, self._csls_k, nearest.floor[rows]),
-                best_of_block(scores.transposed(), self._hub_k, of_keys.floor),
+                best_of_block(scores.transposed(product), self._hub_k, of_keys.floor),
             )
 
         for rows, (of_rows, of_columns) in zip(self._blocks, ordered_map(work, self._blocks), strict=True):
@@ -96,13 +106,14 @@ class Sweep:
         queries: Block,
         keys: Block,
         columns: slice,
+        product: Product,
         cosines: NDArray[np.float32],
         half: NDArray[np.float32],
         best: Best,
         tick: Ticker,
     ) -> None:
         def work(rows: slice) -> NDArray[np.int64]:
-            scores = Scores.known(queries.part(rows), keys, rows, columns, cosines[rows])
+            scores = Scores.known(queries.part(rows), keys, rows, columns, product, cosines[rows])
             scores.subtract(half)
             return best_of_block(scores, self._k, best.floor[rows])
 
