@@ -34,7 +34,11 @@ def build_graph(kind: str, keys: Rows, offsets: NDArray[np.float32] | None) -> G
         raise FippError(f"index {kind!r} is not known; choose from exact, {', '.join(_BUILDERS)}")
     vectors = read_block(keys, slice(0, len(keys))).vectors
     last = np.zeros(len(keys), dtype=np.float32) if offsets is None else -offsets
-    return _BUILDERS[kind](np.hstack([vectors, last[:, None]]))
+    lengths = np.square(vectors, dtype=np.float64).sum(axis=1) + np.square(last, dtype=np.float64)
+    # A last number makes all keys equally long, and is 0 in queries: in a graph of inner products, short keys get lost.
+    filler = np.sqrt(lengths.max() - lengths).astype(np.float32)
+    search = _BUILDERS[kind](np.hstack([vectors, last[:, None], filler[:, None]]))
+    return lambda queries, count: search(np.pad(queries, ((0, 0), (0, 1))), count)
 
 
 def _usearch(vectors: NDArray[np.float32]) -> Graph:
