@@ -25,6 +25,7 @@ bench: .venv/dev  ## measure speed, memory and accuracy
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/load.py
 	$(BIN)/python benchmarks/tune.py
+	$(BIN)/python benchmarks/retrieve.py
 
 clean:
 	rm -rf .venv demo-output build dist

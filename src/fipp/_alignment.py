@@ -23,6 +23,7 @@ from fipp.io import Lexicon, Vectors
 from fipp.io._model import read_model, write_model
 from fipp.linalg import Progress
 from fipp.retrieve import neighbours
+from fipp.retrieve._options import corrects_hubs
 
 VectorsLike = Vectors | str | os.PathLike[str]
 LexiconLike = Lexicon | str | os.PathLike[str] | Iterable[tuple[str, str]]
@@ -167,7 +168,13 @@ class Alignment:
         return Vectors(vectors.words, self.aligner.transform_target(vectors.matrix))
 
     def translate(
-        self, word: str, k: int = 5, *, retrieval: str = "cosine", max_memory: int | str | None = None
+        self,
+        word: str,
+        k: int = 5,
+        *,
+        retrieval: str = "cosine",
+        beta: float = 30.0,
+        max_memory: int | str | None = None,
     ) -> list[Translation]:
         """Give the ``k`` target words nearest to a source word.
 
@@ -177,9 +184,11 @@ class Alignment:
             A word of the source, in any case.
         k : int, default=5
             How many.
-        retrieval : {"cosine", "dot", "csls"}, default="cosine"
-            What "nearest" means; ``"csls"`` avoids words that are near to everything, and looks at the whole source
-            for that.
+        retrieval : {"cosine", "dot", "csls", "isf", "dualis"}, default="cosine"
+            What "nearest" means; ``"csls"``, ``"isf"`` and ``"dualis"`` avoid words that are near to everything, and
+            look at the whole source for that. See `fipp.retrieve.neighbours`.
+        beta : float, default=30
+            β of the inverted softmax, ``"isf"`` and ``"dualis"``.
         max_memory : int or str, optional
             Working memory.
 
@@ -195,7 +204,7 @@ class Alignment:
         >>> fipp.align(demo.source, demo.target, demo.seed).translate("water", k=1)[0].word
         'eau'
         """
-        return self.translate_all([word], k, retrieval=retrieval, max_memory=max_memory)[0]
+        return self.translate_all([word], k, retrieval=retrieval, beta=beta, max_memory=max_memory)[0]
 
     def translate_all(
         self,
@@ -203,6 +212,7 @@ class Alignment:
         k: int = 5,
         *,
         retrieval: str = "cosine",
+        beta: float = 30.0,
         max_memory: int | str | None = None,
         progress: Progress | None = None,
     ) -> list[list[Translation]]:
@@ -212,7 +222,7 @@ class Alignment:
         ----------
         words : iterable of str
             Words of the source, in any case.
-        k, retrieval, max_memory
+        k, retrieval, beta, max_memory
             As for `translate`.
         progress : callable, optional
             Called as ``progress(done, total)``.
@@ -228,13 +238,14 @@ class Alignment:
         for word, row in zip(words, rows, strict=True):
             if row < 0:
                 source.index(word)  # raises the error that says so
-        everything = retrieval == "csls"
+        everything = corrects_hubs(retrieval)
         queries = self._in_shared_space("source")[rows] if everything else self.aligner.transform(source.matrix[rows])
         found = neighbours(
             queries,
             self._in_shared_space("target"),
             k,
             retrieval=retrieval,
+            beta=beta,
             hub_reference=self._in_shared_space("source") if everything else None,
             max_memory=max_memory,
             progress=progress,
@@ -251,6 +262,7 @@ class Alignment:
         *,
         retrieval: str = "cosine",
         labels: Sequence[str] | None = None,
+        beta: float = 30.0,
         max_memory: int | str | None = None,
         progress: Progress | None = None,
     ) -> BLIResult: ...
@@ -271,6 +283,7 @@ class Alignment:
         *,
         retrieval: str = "cosine",
         labels: Sequence[str] | None = None,
+        beta: float = 30.0,
         max_memory: int | str | None = None,
         progress: Progress | None = None,
     ) -> BLIResult | SelfEvaluation:
@@ -283,10 +296,12 @@ class Alignment:
         ----------
         lexicon : Lexicon, path or iterable of (str, str), optional
             Pairs that the map was not learned from.
-        retrieval : {"cosine", "dot", "csls"}, default="cosine"
+        retrieval : {"cosine", "dot", "csls", "isf", "dualis"}, default="cosine"
             How target words are ranked. ``"dot"`` is the published evaluation of FIPP.
         labels : sequence of str, optional
             A label for each pair of the lexicon, such as the part of speech, for `BLIResult.by_label`.
+        beta : float, default=30
+            β of the inverted softmax, ``"isf"`` and ``"dualis"``.
         max_memory : int or str, optional
             Working memory.
         progress : callable, optional
@@ -320,6 +335,7 @@ class Alignment:
             lookup.rows[:, 0],
             lookup.rows[:, 1],
             retrieval=retrieval,
+            beta=beta,
             total=len({word for word, _ in lexicon}),
             labels=None if labels is None else [str(labels[place]) for place in lookup.pairs_found],
             max_memory=max_memory,

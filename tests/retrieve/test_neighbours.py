@@ -102,6 +102,29 @@ def test_the_memory_given_does_not_change_a_bit(space, k, retrieval, max_memory)
     np.testing.assert_array_equal(blocks.scores, whole.scores)
 
 
+@settings(deadline=None, max_examples=40)
+@given(spaces(), st.integers(1, 20), st.integers(1, 12))
+def test_one_sweep_over_the_queries_gives_the_bits_of_two_passes(space, k, csls_k):
+    queries, keys = space
+    # A copy of the queries is not recognised as the queries, so it takes two passes.
+    two = neighbours(queries, keys, k, retrieval="csls", csls_k=csls_k, hub_reference=queries.copy())
+    for reference in (None, queries):
+        one = neighbours(queries, keys, k, retrieval="csls", csls_k=csls_k, hub_reference=reference)
+        np.testing.assert_array_equal(one.indices, two.indices)
+        np.testing.assert_array_equal(one.scores, two.scores)
+
+
+@pytest.mark.parametrize("max_memory", [None, "30 MB", "9 MB", "4 MB"])
+def test_one_sweep_in_many_strips_gives_the_bits_of_two_passes(max_memory):
+    rng = np.random.default_rng(5)
+    queries, keys = rng.standard_normal((1700, 20)), rng.standard_normal((2600, 20))
+    keys[1300:1500], queries[5:9], keys[7:9] = keys[:200], 0, 0
+    two = neighbours(queries, keys, 12, retrieval="csls", hub_reference=queries.copy())
+    one = neighbours(queries, keys, 12, retrieval="csls", max_memory=max_memory)
+    np.testing.assert_array_equal(one.indices, two.indices)
+    np.testing.assert_array_equal(one.scores, two.scores)
+
+
 @pytest.fixture(scope="module")
 def large():
     """Sizes at which BLAS uses its panels, with copies of keys far apart."""
@@ -255,7 +278,7 @@ def test_working_memory_stays_within_what_was_given(retrieval):
         ({"queries": [["a", "b"]]}, "queries must be a matrix of real numbers"),
         ({"queries": [[1e39, 0.0]], "retrieval": "dot"}, "row 0 of queries holds values too large for float32"),
         ({"queries": [[1e30, 0.0]], "keys": [[1e30, 0.0]], "retrieval": "dot"}, "dot products .* too large"),
-        ({"retrieval": "euclid"}, "retrieval 'euclid' is not known; choose from cosine, nn, dot, csls"),
+        ({"retrieval": "euclid"}, "retrieval 'euclid' is not known; choose from cosine, nn, dot, csls, isf, dualis"),
         ({"k": 0}, "k must be a whole number of at least 1, not 0"),
         ({"k": 2.5}, "k must be a whole number of at least 1, not 2.5"),
         ({"retrieval": "csls", "csls_k": -1}, "csls_k must be a whole number of at least 1, not -1"),

@@ -24,8 +24,9 @@ MaxMemory = Annotated[
 Retrieval = Annotated[
     str,
     typer.Option(
-        metavar="nn|csls|dot",
-        help="How target words are ranked: by cosine, by cosine less the density around (CSLS), or by inner product.",
+        metavar="nn|csls|isf|dualis|dot",
+        help="How target words are ranked: by cosine, by cosine less the density around (CSLS), by inverted softmax "
+        "over the source, or over source and target, or by inner product.",
     ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", metavar=FLAG, help="Refuse files with rows that cannot be used.")]

@@ -36,7 +36,8 @@ class BLIResult:
     total : int
         Number of distinct source words in the test dictionary, found or not.
     retrieval : str
-        How keys were ranked: ``"cosine"``, ``"dot"`` or ``"csls"``. Scores of different ways do not compare.
+        How keys were ranked: ``"cosine"``, ``"dot"``, ``"csls"``, ``"isf"`` or ``"dualis"``. Scores of different
+        ways do not compare.
     ranks : ndarray of int64, shape (pairs,)
         Rank of the best gold of each query, in ascending order of the query's row number. Results are
         compared without it, and without what follows.
@@ -255,6 +256,7 @@ def bli(
     total: int | None = None,
     labels: ArrayLike | None = None,
     csls_k: int = 10,
+    beta: float = 30.0,
     hub_reference: ArrayLike | None = None,
     max_memory: int | float | str | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -273,7 +275,7 @@ def bli(
         Mapped source vectors and target vectors of one space; whole vocabularies.
     query_rows, gold_rows : array-like of int, shape (n,)
         The pairs of the test dictionary that were found in both vocabularies, as row numbers.
-    retrieval : {"cosine", "nn", "dot", "csls"}
+    retrieval : {"cosine", "nn", "dot", "csls", "isf", "dualis"}
         How keys are ranked. ``"dot"``, with target vectors as they are, is the published evaluation of FIPP;
         the baselines it quotes are by ``"cosine"``.
     total : int, optional
@@ -283,8 +285,10 @@ def bli(
         A label for each pair, such as the part of speech, for `BLIResult.by_label`.
     csls_k : int
         Number of neighbours in the means of CSLS.
+    beta : float
+        β of the inverted softmax.
     hub_reference : array-like of shape (r, d), optional
-        The reference of CSLS; all rows of ``queries`` when left out.
+        The reference of CSLS and the inverted softmax; all rows of ``queries`` when left out.
     max_memory : int, float or str, optional
         Working memory beside the inputs; 1 GiB when left out.
     progress : callable, optional
@@ -322,6 +326,7 @@ def bli(
         gold,
         retrieval=retrieval,
         csls_k=csls_k,
+        beta=beta,
         hub_reference=hub_reference,
         max_memory=max_memory,
         progress=progress,

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours by cosine, dot product or CSLS, in blocks."""
+"""Exact nearest neighbours by cosine, dot product, CSLS or inverted softmax, in blocks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from fipp.linalg import Progress
 from fipp.retrieve._best import Best, best_of_block
-from fipp.retrieve._options import Ticker, check_count, check_retrieval
+from fipp.retrieve._hubs import Hubs
+from fipp.retrieve._options import Settings, Ticker, check_count
 from fipp.retrieve._rows import Rows
 from fipp.retrieve._scores import Scan, Scores
+from fipp.retrieve._sweep import Sweep
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,7 @@ def neighbours(
     *,
     retrieval: str = "cosine",
     csls_k: int = 10,
+    beta: float = 30.0,
     hub_reference: ArrayLike | None = None,
     max_memory: int | float | str | None = None,
     progress: Progress | None = None,
@@ -52,7 +55,21 @@ def neighbours(
       .. math:: \mathrm{CSLS}(x, y) = 2\cos(x, y) - r_T(x) - r_S(y),
 
       with r_T(x) the mean cosine of x with its ``csls_k`` nearest keys, and r_S(y) the mean cosine of y with
-      its ``csls_k`` nearest vectors of ``hub_reference``.
+      its ``csls_k`` nearest vectors of ``hub_reference``;
+    - ``"isf"``: the inverted softmax of Smith et al., the probability that the key y is translated back
+      into the query x rather than into another vector of ``hub_reference`` R, in logarithms,
+
+      .. math:: \log\frac{e^{\beta\cos(x, y)}}{\sum_{x' \in R} e^{\beta\cos(x', y)}};
+
+    - ``"dualis"``: the dual inverted softmax (DualIS) of Wang et al., normalised by a bank of queries, which is
+      ``hub_reference``, and by a bank of the gallery, which is all keys K, each key itself among them, in logarithms
+      and with one β for both,
+
+      .. math:: \log\left(\frac{e^{\beta\cos(x, y)}}{\sum_{x' \in R} e^{\beta\cos(x', y)}} \cdot
+                \frac{e^{\beta\cos(x, y)}}{\sum_{y' \in K} e^{\beta\cos(y', y)}}\right).
+
+      Their dynamic variant normalises only where the nearest key of a query is also the nearest of something in a
+      bank. With whole vocabularies as banks that is so for every query in ``hub_reference``, so it is not offered.
 
     Parameters
     ----------
@@ -60,13 +77,15 @@ def neighbours(
         Vectors of one space, one a row, of any real type. They are converted to float32 block by block.
     k : int
         Number of neighbours. When there are fewer keys, all of them are returned.
-    retrieval : {"cosine", "nn", "dot", "csls"}
+    retrieval : {"cosine", "nn", "dot", "csls", "isf", "dualis"}
         How a query and a key are scored.
     csls_k : int
         Number of neighbours in the means of CSLS; all of them when there are fewer.
+    beta : float
+        β of the inverted softmax: the larger, the more only the nearest vectors of the bank count.
     hub_reference : array-like of shape (n, d), optional
-        The vectors against which CSLS measures how much of a hub each key is: the whole mapped source
-        vocabulary. Without it the queries are taken. Other scores ignore it.
+        The vectors against which CSLS and the inverted softmax measure how much of a hub each key is: the whole
+        mapped source vocabulary. Without it the queries are taken. Other scores ignore it.
     max_memory : int, float or str, optional
         Working memory beside inputs and result, for example ``"500 MB"``; 1 GiB when left out.
     progress : callable, optional
@@ -86,6 +105,11 @@ def neighbours(
     ----------
     Conneau, Lample, Ranzato, Denoyer, Jégou: Word translation without parallel data. ICLR 2018.
 
+    Smith, Turban, Hamblin, Hammerla: Offline bilingual word vectors, orthogonal transformations and the inverted
+    softmax. ICLR 2017.
+
+    Wang, Jian, Xue: Balance Act: Mitigating hubness in cross-modal retrieval with query and gallery banks. EMNLP 2023.
+
     Examples
     --------
     >>> import numpy as np
@@ -97,17 +121,53 @@ def neighbours(
     >>> found.scores.round(3)
     array([[0.999, 0.742]], dtype=float32)
     """
-    retrieval = check_retrieval(retrieval)
-    unit = retrieval != "dot"
-    query_rows, key_rows = Rows(queries, "queries", unit=unit), Rows(keys, "keys", unit=unit)
-    k, csls_k = check_count(k, "k"), check_count(csls_k, "csls_k")
-    scan = Scan(query_rows, key_rows, max_memory, kept=max(k, csls_k))
-    if retrieval != "csls":
-        return Neighbours(*_best(scan, k, Ticker(progress, len(scan))).result())
-    reference = query_rows if hub_reference is None else Rows(hub_reference, "hub_reference", unit=True)
-    hub_scan = Scan(key_rows, reference, max_memory, kept=csls_k)
-    tick = Ticker(progress, len(hub_scan) + len(scan))
-    return _csls(scan, k, csls_k, mean_of_best(hub_scan, csls_k, tick), tick)
+    settings = Settings.checked(retrieval, csls_k, beta)
+    k = check_count(k, "k")
+    query_rows, key_rows = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
+    scan = Scan(query_rows, key_rows, max_memory, kept=max(k, settings.csls_k))
+    reference = settings.reference(query_rows, hub_reference)
+    if settings.retrieval == "csls" and (hub_reference is None or hub_reference is queries):
+        sweep = Sweep.plan(query_rows, key_rows, k, settings.csls_k, max_memory)
+        if sweep is not None:
+            return Neighbours(*sweep.run(Ticker(progress, len(sweep))))
+    hubs = Hubs.plan(settings, key_rows, reference, max_memory)
+    tick = Ticker(progress, len(hubs) + len(scan))
+    prepared = Prepared(settings, hubs.offsets(mean_of_best, tick), len(reference), len(key_rows))
+    return prepared.search(scan, k, tick)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is known of the keys before a search: how they are scored, and what that takes off each of them."""
+
+    settings: Settings
+    offsets: NDArray[np.float32] | None
+    reference_size: int
+    size: int
+
+    def search(self, scan: Scan, k: int, tick: Ticker) -> Neighbours:
+        """Find the ``k`` best keys of each query."""
+        if self.settings.retrieval == "csls" and self.offsets is not None:
+            best, nearest = _best_and_nearest(scan, k, self.settings.csls_k, self.offsets, tick)
+            indices, scores = best.result()
+            return Neighbours(indices, self.finish(scores, nearest.means()))
+        indices, scores = _best(scan, k, tick, self.offsets).result()
+        return Neighbours(indices, self.finish(scores))
+
+    def finish(self, scores: NDArray[np.float32], nearest: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """Turn cosines less offsets into scores; ``nearest`` is r_T of each query."""
+        if nearest is not None:
+            return 2 * scores - nearest[:, None]
+        if self.settings.retrieval == "isf":
+            return _log_softmax(scores, self.settings.beta, self.reference_size)
+        if self.settings.retrieval == "dualis":
+            return _log_softmax(scores, 2 * self.settings.beta, self.reference_size * self.size)
+        return scores
+
+
+def _log_softmax(scores: NDArray[np.float32], beta: float, size: int) -> NDArray[np.float32]:
+    """Turn cosines less the mean of a bank into cosines less its sum, at their scale."""
+    return (beta * scores.astype(np.float64) - np.log(float(size))).astype(np.float32)
 
 
 def mean_similarity(
@@ -152,36 +212,35 @@ def mean_similarity(
 
 def mean_of_best(scan: Scan, k: int, tick: Ticker) -> NDArray[np.float32]:
     """Give the mean of the ``k`` highest scores of each query of ``scan``."""
-    return _row_means(_best(scan, k, tick))
+    return _best(scan, k, tick).means()
 
 
-def _best(scan: Scan, k: int, tick: Ticker) -> Best:
+def _best(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None = None) -> Best:
     k = min(k, len(scan.keys))
+
+    def work(scores: Scores) -> NDArray[np.int64]:
+        if offsets is not None:
+            scores.subtract(offsets[scores.columns])
+        return best_of_block(scores, k, best.floor[scores.rows])
+
     best = Best(len(scan.queries), k)
-    for rows, packed in scan.run(lambda scores: best_of_block(scores, k)):
+    for rows, packed in scan.run(work):
         best.add(rows, packed)
         tick()
     return best
 
 
-def _csls(scan: Scan, k: int, csls_k: int, hubness: NDArray[np.float32], tick: Ticker) -> Neighbours:
+def _best_and_nearest(scan: Scan, k: int, csls_k: int, half: NDArray[np.float32], tick: Ticker) -> tuple[Best, Best]:
     k, csls_k = min(k, len(scan.keys)), min(csls_k, len(scan.keys))
-    # cos - r_S/2 is half the score up to what is the same for all keys; doubling a float is exact.
-    half = hubness / np.float32(2)
 
     def work(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        nearest = best_of_block(scores, csls_k)
+        closest = best_of_block(scores, csls_k, nearest.floor[scores.rows])
         scores.subtract(half[scores.columns])
-        return nearest, best_of_block(scores, k)
+        return closest, best_of_block(scores, k, best.floor[scores.rows])
 
     nearest, best = Best(len(scan.queries), csls_k), Best(len(scan.queries), k)
     for rows, (nearest_packed, best_packed) in scan.run(work):
         nearest.add(rows, nearest_packed)
         best.add(rows, best_packed)
         tick()
-    indices, scores = best.result()
-    return Neighbours(indices, 2 * scores - _row_means(nearest)[:, None])
-
-
-def _row_means(best: Best) -> NDArray[np.float32]:
-    return best.result()[1].mean(axis=1, dtype=np.float64).astype(np.float32)
+    return best, nearest

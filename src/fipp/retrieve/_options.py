@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import isfinite
 from operator import index
+
+from numpy.typing import ArrayLike
 
 from fipp.exceptions import FippError
 from fipp.linalg import Progress
+from fipp.retrieve._rows import Rows
 
-_NAMES = {"cosine": "cosine", "nn": "cosine", "dot": "dot", "csls": "csls"}
+_NAMES = {"cosine": "cosine", "nn": "cosine", "dot": "dot", "csls": "csls", "isf": "isf", "dualis": "dualis"}
 
 
 def check_retrieval(retrieval: str) -> str:
@@ -22,6 +27,53 @@ def check_retrieval(retrieval: str) -> str:
         return _NAMES[retrieval]
     except (KeyError, TypeError):
         raise FippError(f"retrieval {retrieval!r} is not known; choose from {', '.join(_NAMES)}") from None
+
+
+def corrects_hubs(retrieval: str) -> bool:
+    """Say whether a way to score compares the keys with a reference, the whole mapped source vocabulary.
+
+    Examples
+    --------
+    >>> corrects_hubs("csls"), corrects_hubs("cosine")
+    (True, False)
+    """
+    return check_retrieval(retrieval) in ("csls", "isf", "dualis")
+
+
+def check_beta(beta: float) -> float:
+    """Give ``beta`` as a float if it is a finite number above 0."""
+    try:
+        number = float(beta)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not (number > 0 and isfinite(number)):
+        raise FippError(f"beta must be a number above 0, not {beta!r}")
+    return number
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a query and a key are scored: names and numbers that were checked."""
+
+    retrieval: str
+    csls_k: int
+    beta: float
+
+    @classmethod
+    def checked(cls, retrieval: str, csls_k: int, beta: float) -> Settings:
+        """Refuse what cannot be, with a sentence that says what can."""
+        return cls(check_retrieval(retrieval), check_count(csls_k, "csls_k"), check_beta(beta))
+
+    @property
+    def unit(self) -> bool:
+        """Whether vectors are compared at unit length."""
+        return self.retrieval != "dot"
+
+    def reference(self, queries: Rows, given: ArrayLike | None) -> Rows:
+        """Give what hubs are measured against: what was given for it, or the queries."""
+        if given is None or not corrects_hubs(self.retrieval):
+            return queries
+        return Rows(given, "hub_reference", unit=True)
 
 
 def check_count(count: int, name: str) -> int:

@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from fipp.exceptions import FippError
 from fipp.linalg import Progress, ordered_map, row_blocks
+from fipp.retrieve._hubs import Hubs
 from fipp.retrieve._neighbours import mean_of_best
-from fipp.retrieve._options import Ticker, check_count, check_retrieval
+from fipp.retrieve._options import Settings, Ticker
 from fipp.retrieve._rows import Rows
 from fipp.retrieve._scores import PAIRS_AT_A_TIME, Scan, Scores, pair_scores
 
@@ -21,6 +22,7 @@ def gold_ranks(
     *,
     retrieval: str = "cosine",
     csls_k: int = 10,
+    beta: float = 30.0,
     hub_reference: ArrayLike | None = None,
     max_memory: int | float | str | None = None,
     progress: Progress | None = None,
@@ -37,12 +39,15 @@ def gold_ranks(
         Vectors of one space, one a row. Only the rows in ``query_rows`` are looked up.
     query_rows, gold_rows : array-like of int, shape (n,)
         The pairs to rank. A query with several golds has several pairs.
-    retrieval : {"cosine", "nn", "dot", "csls"}
+    retrieval : {"cosine", "nn", "dot", "csls", "isf", "dualis"}
         How a query and a key are scored; see :func:`fipp.retrieve.neighbours`.
     csls_k : int
         Number of neighbours in the means of CSLS.
+    beta : float
+        β of the inverted softmax.
     hub_reference : array-like of shape (r, d), optional
-        The reference of CSLS. Without it all rows of ``queries`` are taken, not only those looked up.
+        The reference of CSLS and the inverted softmax. Without it all rows of ``queries`` are taken, not only those
+        looked up.
     max_memory : int, float or str, optional
         Working memory beside inputs and result; 1 GiB when left out.
     progress : callable, optional
@@ -61,9 +66,8 @@ def gold_ranks(
     >>> gold_ranks([[2.0, 0.1]], keys, [0, 0, 0], [0, 1, 2])
     array([1, 4, 3])
     """
-    retrieval = check_retrieval(retrieval)
-    unit = retrieval != "dot"
-    all_queries, all_keys = Rows(queries, "queries", unit=unit), Rows(keys, "keys", unit=unit)
+    settings = Settings.checked(retrieval, csls_k, beta)
+    all_queries, all_keys = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
     asked = check_rows(query_rows, len(all_queries), "query_rows", "queries")
     gold = check_rows(gold_rows, len(all_keys), "gold_rows", "keys")
     if len(asked) != len(gold):
@@ -71,21 +75,17 @@ def gold_ranks(
 
     distinct, position = np.unique(asked, return_inverse=True)
     scan = Scan(all_queries.pick(distinct), all_keys, max_memory)
-    tick = Ticker(progress, len(scan))
-    half: NDArray[np.float32] | None = None
-    if retrieval == "csls":
-        csls_k = check_count(csls_k, "csls_k")
-        reference = all_queries if hub_reference is None else Rows(hub_reference, "hub_reference", unit=True)
-        hub_scan = Scan(all_keys, reference, max_memory, kept=csls_k)
-        tick = Ticker(progress, len(hub_scan) + len(scan))
-        half = mean_of_best(hub_scan, csls_k, tick) / np.float32(2)
+    reference = settings.reference(all_queries, hub_reference)
+    hubs = Hubs.plan(settings, all_keys, reference, max_memory)
+    tick = Ticker(progress, len(hubs) + len(scan))
+    offsets = hubs.offsets(mean_of_best, tick)
 
     order = np.argsort(position, kind="stable")
     to_beat = _pair_scores(all_queries.pick(asked[order]), all_keys.pick(gold[order]))
-    if half is not None:
-        to_beat -= half[gold[order]]
+    if offsets is not None:
+        to_beat -= offsets[gold[order]]
     ranks = np.empty(len(asked), dtype=np.int64)
-    ranks[order] = _count_at_least(scan, position[order], to_beat.astype(np.float32), half, tick)
+    ranks[order] = _count_at_least(scan, position[order], to_beat.astype(np.float32), offsets, tick)
     return ranks
 
 
@@ -114,15 +114,15 @@ def _count_at_least(
     scan: Scan,
     position: NDArray[np.int64],
     to_beat: NDArray[np.float32],
-    half: NDArray[np.float32] | None,
+    offsets: NDArray[np.float32] | None,
     tick: Ticker,
 ) -> NDArray[np.int64]:
     """Count for each pair, sorted by the position of its query in ``scan``, the keys that reach its score."""
     first_pair = np.searchsorted(position, np.arange(len(scan.queries) + 1))
 
     def work(scores: Scores) -> NDArray[np.int64]:
-        if half is not None:
-            scores.subtract(half[scores.columns])
+        if offsets is not None:
+            scores.subtract(offsets[scores.columns])
         pairs = slice(first_pair[scores.rows.start], first_pair[scores.rows.stop])
         return _count_in_block(scores, position[pairs] - scores.rows.start, to_beat[pairs])
 

@@ -26,6 +26,10 @@ class Block:
     vectors: NDArray[np.float32]
     lengths: NDArray[np.float64]
 
+    def part(self, rows: slice) -> Block:
+        """Give some of the rows, not copied."""
+        return Block(self.vectors[rows], self.lengths[rows])
+
 
 class Rows:
     """The rows of a matrix, converted only when read, so that no second copy of the whole is made.
@@ -52,6 +56,7 @@ class Rows:
         self.name = name
         self.unit = unit
         self._picked: NDArray[np.int64] | None = None
+        self.ready: Block | None = None
         if self.matrix.ndim != 2 or self.matrix.dtype.kind not in "fiub":
             raise FippError(
                 f"{name} must be a matrix of real numbers, one vector a row, "
@@ -72,8 +77,16 @@ class Rows:
         picked._picked = numbers
         return picked
 
+    def converted(self, whole: Block) -> Rows:
+        """Give rows that are read from ``whole``, where all of them were converted before."""
+        rows = Rows(whole.vectors, self.name, unit=self.unit)
+        rows.ready = whole
+        return rows
+
     def read(self, part: slice) -> Block:
         """Give the rows of ``part``. What a row becomes does not depend on the rows it is read with."""
+        if self.ready is not None:
+            return self.ready.part(part)
         chosen = part if self._picked is None else self._picked[part]
         # Lengths are taken in float64, where no square of a float32 overflows or vanishes.
         rows = np.array(self.matrix[chosen], dtype=np.float64)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fipp.exceptions import FippError
 from fipp.linalg import n_threads, ordered_map, row_blocks, rows_per_block
+from fipp.retrieve._product import Product, product_class
 from fipp.retrieve._rows import Block, Rows
 
 Result = TypeVar("Result")
@@ -71,16 +72,36 @@ class Scores:
     offset: NDArray[np.float32] | None = None
 
     @classmethod
-    def of(cls, queries: Block, keys: Block, rows: slice, columns: slice) -> Scores:
-        """Multiply, and bound the error."""
-        dimensions = queries.vectors.shape[1]
-        largest = queries.lengths * keys.lengths.max(initial=0.0)
-        if largest.max(initial=0.0) > np.finfo(np.float32).max / 2:
-            raise FippError("dot products of these vectors are too large for float32; scale the vectors down")
-        # A sum of d products, in whatever order, is off by at most d roundings of |x||y|; the rest covers the
-        # subtraction of the offset, the final rounding to float32, and terms of higher order.
-        error = (1.01 * dimensions + 8) * _ROUNDING * largest + dimensions * _SMALLEST
-        return cls(queries, keys, rows, columns, queries.vectors @ keys.vectors.T, error)
+    def of(
+        cls,
+        queries: Block,
+        keys: Block,
+        rows: slice,
+        columns: slice,
+        product: Product,
+        out: NDArray[np.float32] | None = None,
+    ) -> Scores:
+        """Multiply by the ``product`` with these keys, and bound the error; ``out`` is where the scores go."""
+        error = _largest_error(queries, keys, product.rounding)
+        return cls(queries, keys, rows, columns, product(queries.vectors, out), error)
+
+    @classmethod
+    def known(
+        cls,
+        queries: Block,
+        keys: Block,
+        rows: slice,
+        columns: slice,
+        product: Product,
+        scores: NDArray[np.float32],
+    ) -> Scores:
+        """Take what the ``product`` gave before, and bound its error."""
+        return cls(queries, keys, rows, columns, scores, _largest_error(queries, keys, product.rounding))
+
+    def transposed(self, product: Product) -> Scores:
+        """Give the same scores of ``product`` with keys and queries in each other's place."""
+        error = _largest_error(self.keys, self.queries, product.rounding)
+        return Scores(self.keys, self.queries, self.columns, self.rows, self.fast.T, error)
 
     def subtract(self, offset: NDArray[np.float32]) -> None:
         """Lower the scores of each key by its ``offset`` (at most 1), in place."""
@@ -98,6 +119,36 @@ class Scores:
         if self.offset is not None:
             scores -= self.offset[columns]
         return scores.astype(np.float32)
+
+
+def _largest_error(queries: Block, keys: Block, rounding: float) -> NDArray[np.float64]:
+    """Bound for each query how far its product with a key may be from the exact one.
+
+    ``rounding`` is what a product adds to the errors of a sum in float32.
+    """
+    dimensions = queries.vectors.shape[1]
+    largest = queries.lengths * keys.lengths.max(initial=0.0)
+    if largest.max(initial=0.0) > np.finfo(np.float32).max / 2:
+        raise FippError("dot products of these vectors are too large for float32; scale the vectors down")
+    # A sum of d products, in whatever order, is off by at most d roundings of |x||y|; the rest covers the subtraction
+    # of the offset, the final rounding to float32, and terms of higher order.
+    bound: NDArray[np.float64] = ((1.01 * dimensions + 8) * _ROUNDING + rounding) * largest
+    bound += 2 * dimensions * _SMALLEST
+    return bound
+
+
+def read_block(rows: Rows, part: slice) -> Block:
+    """Read many rows, converted a few at a time by all threads, unless they were before."""
+    if rows.ready is not None:
+        return rows.ready.part(part)
+    size = part.stop - part.start
+    whole = Block(np.empty((size, rows.dimensions), dtype=np.float32), np.empty(size))
+    parts = list(row_blocks(size, ROWS_READ_AT_A_TIME))
+    shifted = (slice(part.start + few.start, part.start + few.stop) for few in parts)
+    for few, block in zip(parts, ordered_map(rows.read, shifted), strict=True):
+        whole.vectors[few] = block.vectors
+        whole.lengths[few] = block.lengths
+    return whole
 
 
 class Scan:
@@ -132,6 +183,7 @@ class Scan:
             raise FippError(f"{keys.name} has no rows: there is nothing to search in")
         self.queries = queries
         self.keys = keys
+        self._product = product_class()
         threads = n_threads()
         bytes_per_vector = 4 * queries.dimensions
         # A query is converted through float64, and what is kept of it is sorted and packed, at 64 bytes each.
@@ -139,6 +191,8 @@ class Scan:
         self.query_step = rows_per_block(bytes_per_query, max_memory, at_most=QUERIES_AT_A_TIME)
         # Beside each float32 score there is room for a mark of one byte and for the partial maxima.
         bytes_per_key = bytes_per_vector + 6 * threads * self.query_step
+        if self._product is not Product:  # which holds the keys and the scores in another type, too
+            bytes_per_key *= 2
         self.key_step = rows_per_block(bytes_per_key, max_memory, at_most=KEYS_AT_A_TIME)
 
     def __len__(self) -> int:
@@ -150,19 +204,10 @@ class Scan:
         """Yield, block by block and in order, which queries it was and what ``work`` made of their scores."""
         blocks = list(row_blocks(len(self.queries), self.query_step))
         for columns in row_blocks(len(self.keys), self.key_step):
-            keys = self._read_keys(columns)
+            keys = read_block(self.keys, columns)
+            product = self._product(keys.vectors)
 
-            def reduce(rows: slice, columns: slice = columns, keys: Block = keys) -> Result:
-                return work(Scores.of(self.queries.read(rows), keys, rows, columns))
+            def reduce(rows: slice, columns: slice = columns, keys: Block = keys, product: Product = product) -> Result:
+                return work(Scores.of(self.queries.read(rows), keys, rows, columns, product))
 
             yield from zip(blocks, ordered_map(reduce, blocks), strict=True)
-
-    def _read_keys(self, columns: slice) -> Block:
-        size = columns.stop - columns.start
-        keys = Block(np.empty((size, self.keys.dimensions), dtype=np.float32), np.empty(size))
-        parts = list(row_blocks(size, ROWS_READ_AT_A_TIME))
-        shifted = (slice(columns.start + part.start, columns.start + part.stop) for part in parts)
-        for part, block in zip(parts, ordered_map(self.keys.read, shifted), strict=True):
-            keys.vectors[part] = block.vectors
-            keys.lengths[part] = block.lengths
-        return keys
