@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from fipp._version import __version__
-from fipp.cli import _align, _convert, _demo, _evaluate, _info, _lexicon, _options, _transform, _translate
+from fipp.cli import _align, _convert, _demo, _evaluate, _info, _lexicon, _options, _transform, _translate, _xling
 from fipp.cli._failures import readable_failures
 
 
@@ -62,6 +62,7 @@ for _name, _module in {
     "transform": _transform,
     "convert": _convert,
     "info": _info,
+    "xling": _xling,
     "demo": _demo,
 }.items():
     app.command(_name, epilog=_module.EXAMPLE)(_module.command)
