@@ -88,39 +88,44 @@ def _make_table(
     def record_of(pair: str, column: Column) -> Record:
         return found.get((size, pair, column.variant, column.retrieval), {})
 
-    columns = [column for column in spec.columns if any(_value(record_of(pair, column), column) for pair in pairs)]
+    columns = [
+        column for column in spec.columns if any(_value(record_of(pair, column), column) is not None for pair in pairs)
+    ]
     shown = [pair for pair in pairs if any(record_of(pair, column) for column in columns)]
     paper = printed(size)
     # A figure of the paper has a column if it has one for a pair here, or for all pairs together.
     beside = {
-        column
+        column: column.paper
         for column in columns
         if column.paper and any(column.paper in paper.get(pair, {}) for pair in [*shown, "mean"])
     }
     header = ["pair"]
     for column in columns:
-        header += [column.label, f"{column.label}, paper"] if column in beside else [column.label]
-    rows: list[list[Value]] = []
+        header += [column.label, column.label + _BESIDE] if column in beside else [column.label]
+
+    def row_of(name: str, ours: Sequence[Value], figures: Mapping[str, float]) -> list[Value]:
+        row: list[Value] = [name]
+        for column, value in zip(columns, ours, strict=True):
+            row += [value, figures.get(beside[column])] if column in beside else [value]
+        return row
+
+    rows = []
     for pair in shown:
-        row: list[Value] = [pair]
-        for column in columns:
-            row.append(_value(record_of(pair, column), column))
-            if column in beside:
-                row.append(paper.get(pair, {}).get(column.paper or ""))
-        rows.append(row + _counts(next(record for column in columns if (record := record_of(pair, column)))))
+        records = [record_of(pair, column) for column in columns]
+        values = [_value(record, column) for record, column in zip(records, columns, strict=True)]
+        rows.append(row_of(pair, values, paper.get(pair, {})) + _counts(next(filter(None, records))))
     if rows and name != "filtered":
-        rows += _means(
-            rows,
-            header,
-            [None if c not in beside else paper.get("mean", {}).get(c.paper or "") for c in columns],
-            beside,
-            columns,
-        )
+        ours = [place for place, label in enumerate(header) if place and not label.endswith(_BESIDE)]
+        rows += _mean(rows, ours, len(header))
+        if any(figure in paper.get("mean", {}) for figure in beside.values()):
+            rows.append(row_of("paper, mean of 28", [None] * len(columns), paper["mean"]) + _NO_COUNTS)
     title = f"{spec.title}, {size.upper()} training pairs"
     return Table(name, size, title, [*header, *_COUNTS], rows, spec.digits)
 
 
+_BESIDE = ", paper"
 _COUNTS = ["seed pairs", "test words", "coverage", "vectors"]
+_NO_COUNTS: list[Value] = [None] * len(_COUNTS)
 
 
 def _counts(record: Record) -> list[Value]:
@@ -134,30 +139,16 @@ def _counts(record: Record) -> list[Value]:
     ]
 
 
-def _means(
-    rows: list[list[Value]],
-    header: list[str],
-    printed_means: list[float | None],
-    beside: set[Column],
-    columns: list[Column],
-) -> list[list[Value]]:
-    """Give our mean over the pairs that have every one of our columns, and the mean that the paper printed."""
-    nothing: list[Value] = [None] * len(_COUNTS)
-    ours = [place for place, label in enumerate(header) if place and not label.endswith(", paper")]
+def _mean(rows: list[list[Value]], ours: list[int], width: int) -> list[list[Value]]:
+    """Give the mean over the pairs that have every one of our columns; nothing if there is one pair or none."""
     whole = [row for row in rows if all(row[place] is not None for place in ours)]
-    made: list[list[Value]] = []
-    if len(whole) > 1:
-        mean: list[Value] = [f"mean of {len(whole)}"]
-        for place in range(1, len(header)):
-            values = [value for row in whole if isinstance(value := row[place], float)]
-            mean.append(sum(values) / len(values) if len(values) == len(whole) else None)
-        made.append(mean + nothing)
-    if any(value is not None for value in printed_means):
-        last: list[Value] = ["paper, mean of 28"]
-        for column, value in zip(columns, printed_means, strict=True):
-            last += [None, value] if column in beside else [None]
-        made.append(last + nothing)
-    return made
+    if len(whole) < 2:
+        return []
+    mean: list[Value] = [f"mean of {len(whole)}"]
+    for place in range(1, width):
+        values = [value for row in whole if isinstance(value := row[place], float)]
+        mean.append(sum(values) / len(values) if len(values) == len(whole) else None)
+    return [mean + _NO_COUNTS]
 
 
 def _value(record: Record, column: Column) -> Value:
