@@ -7,7 +7,7 @@ import pytest
 
 import fipp
 
-COMMANDS = ["align", "eval", "translate", "transform", "convert", "info", "demo"]
+COMMANDS = ["align", "eval", "translate", "transform", "convert", "info", "xling", "demo"]
 
 
 def test_the_version_is_that_of_the_package(run):

@@ -101,6 +101,21 @@ def test_a_run_that_is_killed_goes_on_where_it_was(larger_folders, tmp_path):
     assert "Repeated rounds" in done.stdout
 
 
+def test_workers_do_not_outlive_a_run_that_is_killed(larger_folders, tmp_path):
+    results = tmp_path / "results.jsonl"
+    command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
+    process = subprocess.Popen(
+        [*command, "--sizes", "1k", "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while not lines_of(results) and process.poll() is None:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    # Workers hold the other ends of these pipes, which close when the last of them has ended.
+    process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL
+    assert read_results(results)
+
+
 def test_ctrl_c_keeps_what_is_finished_and_says_where(larger_folders, tmp_path):
     results = tmp_path / "results.jsonl"
     command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
