@@ -30,7 +30,9 @@ VARIANTS: dict[str, Variant] = {
     "procrustes-isotropic": Variant("procrustes", {"preprocess": "isotropic"}),
     "procrustes-iterative": Variant("procrustes", {"preprocess": "iterative"}),
     "fipp": Variant("fipp"),
-    "fipp-sl": Variant("fipp", {"self_learning": 14000}),
+    # Appendix C as published, and with both words of a pair each other's best, which far fewer are.
+    "fipp-sl": Variant("fipp", {"self_learning": 14000, "mutual": False}),
+    "fipp-sl-mutual": Variant("fipp", {"self_learning": 14000}),
     "fipp-no-ip": Variant("fipp", {"preprocess": "unit"}),
     "fipp-no-filter": Variant("fipp", {"epsilon": None}),
     "fipp-no-weights": Variant("fipp", {"weighting": None}),
@@ -72,7 +74,15 @@ _FIPP = Column("FIPP", "fipp", "FIPP")
 _PROCRUSTES = Column("Procrustes", "procrustes", "PROC")
 
 TABLES: dict[str, TableSpec] = {
-    "main": TableSpec("Mean average precision", (_PROCRUSTES, _FIPP, Column("FIPP + SL", "fipp-sl", "FIPP+SL"))),
+    "main": TableSpec(
+        "Mean average precision",
+        (
+            _PROCRUSTES,
+            _FIPP,
+            Column("FIPP + SL", "fipp-sl", "FIPP+SL"),
+            Column("FIPP + SL, mutual", "fipp-sl-mutual"),
+        ),
+    ),
     "ablation": TableSpec(
         "Ablation: without isotropic preprocessing (IP), inner product filter (IPF), weights of the rotation (WP)",
         (
@@ -144,6 +154,7 @@ TABLES: dict[str, TableSpec] = {
             Column("Procrustes", "procrustes", value="fit_seconds"),
             Column("FIPP", "fipp", "FIPP seconds", value="fit_seconds"),
             Column("FIPP + SL", "fipp-sl", "FIPP+SL seconds", value="fit_seconds"),
+            Column("FIPP + SL, mutual", "fipp-sl-mutual", value="fit_seconds"),
         ),
         digits=2,
     ),
