@@ -116,6 +116,16 @@ def test_workers_do_not_outlive_a_run_that_is_killed(larger_folders, tmp_path):
     assert read_results(results)
 
 
+def end_at_once(key, cell):
+    os._exit(1)
+
+
+def test_a_worker_that_is_ended_from_outside_is_told_of(folders, tmp_path, monkeypatch):
+    monkeypatch.setattr(_run, "run_cell", end_at_once)
+    with pytest.raises(FippError, match=r"ended from outside.*fewer --jobs"):
+        run_study(plan(folders), tmp_path / "results.jsonl", jobs=2)
+
+
 def test_ctrl_c_keeps_what_is_finished_and_says_where(larger_folders, tmp_path):
     results = tmp_path / "results.jsonl"
     command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]

@@ -11,6 +11,7 @@ import warnings
 from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import lru_cache
 from multiprocessing.connection import wait as wait_for
@@ -98,6 +99,11 @@ def _records(todo: list[tuple[str, Cell]], jobs: int) -> Generator[Record, None,
                 if queue:
                     queues.appendleft(queue)
                 yield future.result()
+    except BrokenProcessPool:
+        raise FippError(
+            "a process of the study was ended from outside, perhaps for lack of memory; what is finished is kept. "
+            "Take fewer --jobs, or fewer words with --limit"
+        ) from None
     finally:
         pool.shutdown(wait=not running, cancel_futures=True)
 
