@@ -38,7 +38,7 @@ VARIANTS: dict[str, Variant] = {
     "fipp-no-weights": Variant("fipp", {"weighting": None}),
     "fipp-iterative": Variant("fipp", {"preprocess": "iterative"}),
     **{f"fipp-{rounds}-rounds": Variant("fipp", {"n_rounds": rounds}) for rounds in range(2, 6)},
-    **{f"procrustes-{d}": Variant("procrustes", {"preprocess": "isotropic"}, d) for d in (250, 200)},
+    **{f"procrustes-{d}": Variant("procrustes", {}, d) for d in (250, 200)},
     **{f"fipp-{d}": Variant("fipp", {}, d) for d in (250, 200)},
     "fipp-eigen": Variant("fipp", {"solver": "eigen", "rank": "target"}),
     "fipp-sgd": Variant("fipp", {"solver": "sgd", "rank": "target"}),
@@ -125,9 +125,9 @@ TABLES: dict[str, TableSpec] = {
     "dimensions": TableSpec(
         "The source reduced by principal components",
         (
-            Column("Proc. + IP, all", "procrustes-isotropic"),
-            Column("Proc. + IP, 250", "procrustes-250", "PROC 250"),
-            Column("Proc. + IP, 200", "procrustes-200", "PROC 200"),
+            Column("Procrustes, all", "procrustes", "PROC"),
+            Column("Procrustes, 250", "procrustes-250", "PROC 250"),
+            Column("Procrustes, 200", "procrustes-200", "PROC 200"),
             Column("FIPP, all", "fipp", "FIPP"),
             Column("FIPP, 250", "fipp-250", "FIPP 250"),
             Column("FIPP, 200", "fipp-200", "FIPP 200"),
