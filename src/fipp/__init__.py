@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fipp._version import __version__
 
 if TYPE_CHECKING:
-    from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection
+    from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
     from fipp.aligners import FIPP, Procrustes
     from fipp.evaluate import BLIResult
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 else:
     # numpy, scipy and scikit-learn take a second or more to load. They are loaded when a name is first asked for, so
     # that `fipp --help` answers at once.
-    _MODULES = {"aligners", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve", "selection"}
+    _MODULES = {
+        "aligners", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve", "selection", "study",
+    }  # fmt: skip
     _HOME = {
         "FIPP": "fipp.aligners",
         "Alignment": "fipp._alignment",
@@ -67,4 +69,5 @@ __all__ = [
     "report",
     "retrieve",
     "selection",
+    "study",
 ]

@@ -23,6 +23,7 @@ from fipp.cli import (
     _transform,
     _translate,
     _tune,
+    _xling,
 )
 from fipp.cli._failures import readable_failures
 
@@ -78,6 +79,7 @@ for _name, _module in {
     "info": _info,
     "similarity": _similarity,
     "download": _download,
+    "xling": _xling,
     "demo": _demo,
 }.items():
     app.command(_name, epilog=_module.EXAMPLE)(_module.command)

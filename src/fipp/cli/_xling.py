@@ -1,0 +1,103 @@
+"""`fipp xling`: the study of the paper, for whatever languages there are."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fipp.cli import _console, _files, _options
+
+EXAMPLE = "Example: [bold]fipp xling vectors/ dictionaries/ --sizes 1k --results xling.jsonl -o xling.md[/bold]"
+
+
+def command(
+    vectors: Annotated[
+        Path, typer.Argument(metavar="VECTORS_DIR", help="Vectors named by language code, such as wiki.en.vec.")
+    ],
+    dictionaries: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DICTIONARIES_DIR", help="en-fr/train.1k.tsv, en-fr/test.2k.tsv …, or as XLING names them."
+        ),
+    ],
+    pairs: Annotated[str | None, typer.Option(metavar="en-fr,…", help="Only these pairs.")] = None,
+    sizes: Annotated[str, typer.Option(metavar="1k,5k", help="Sizes of training dictionaries.")] = "1k,5k",
+    methods: Annotated[
+        str | None, typer.Option(metavar="fipp,…", help="Only these methods; an unknown one lists them.")
+    ] = None,
+    tables: Annotated[
+        str | None, typer.Option(metavar="main,…", help="Only these tables; an unknown one lists them.")
+    ] = None,
+    choices: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vectors",
+            metavar="en=FILE",
+            help="Which vectors to take where a language has several; en-fr:en=FILE for one pair. Repeatable.",
+        ),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.jsonl", help="Keep results here as they come; what it holds is not run again."),
+    ] = None,
+    format: Annotated[str, typer.Option(metavar="markdown|csv|latex|json", help="Of the tables.")] = "markdown",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the tables here instead.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Pairs at a time, each in a process with one thread.")
+    ] = 1,
+    sgd_steps: Annotated[int, typer.Option(metavar="N", min=1, help="Steps of descent; the paper took 10,000.")] = 100,
+    limit: _options.Limit = None,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Run the study of the paper on the languages in two folders, and print its tables with the paper's figures beside.
+
+    The paper's figures are for fastText vectors of Wikipedia: on others, compare differences, not levels.
+    """
+    from fipp import study
+    from fipp.exceptions import FippError
+
+    if format not in study.FORMATS:
+        raise FippError(f"there is no format {format!r}; known are {', '.join(study.FORMATS)}")
+    if output is not None:
+        _files.check_output(output)
+    report = _console.Reporter(quiet)
+    wanted = _split(tables)
+    found = study.discover(vectors, dictionaries, choices or ())
+    cells = study.make_plan(
+        found,
+        pairs=_split(pairs),
+        sizes=_split(sizes) or (),
+        methods=_split(methods),
+        tables=wanted,
+        sgd_steps=sgd_steps,
+        limit=limit,
+    )
+    report.note(f"pairs: {', '.join(dict.fromkeys(cell.pair for cell in cells))}")
+    if results is not None:
+        _console.written.append(results)  # it holds whatever is finished, also after Ctrl-C
+    with report.progress("running the study") as progress:
+        records = study.run_study(cells, results, jobs=jobs, progress=progress)
+    for record in records.values():
+        if "error" in record:
+            _console.warn(f"{record['pair']} {record['size']} {record['variant']}: {record['error']}")
+    _write(study.render(study.make_tables(cells, records, wanted), format), output)
+
+
+def _write(text: str, output: Path | None) -> None:
+    from fipp.io._atomic import atomic_path
+
+    if output is None:
+        sys.stdout.write(text)
+        return
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    _console.written.append(output)
+
+
+def _split(names: str | None) -> list[str] | None:
+    return None if names is None else [name.strip().lower() for name in names.split(",") if name.strip()]

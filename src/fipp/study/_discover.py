@@ -1,0 +1,195 @@
+"""Which languages there are: vectors named by language code, and dictionaries in the layouts of XLING."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fipp.exceptions import FippError
+from fipp.io import Lexicon
+from fipp.io._formats import FOLDERS, FORMATS
+from fipp.io._stream import suffix_of
+from fipp.study._paper import paper_pairs
+
+_CODE = r"[a-z]{2,3}"
+_DICTIONARY = re.compile(
+    rf"(?:yacle\.)?(?P<part>train|test)(?:\.freq)?\.(?P<size>\d+k?)(?:\.(?P<pair>{_CODE}-{_CODE}))?\.(?:tsv|txt|csv)(?:\.gz)?"
+)
+_SUFFIXES = {suffix for known in FORMATS for suffix in known.suffixes}
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """A dictionary file, and whether it is to be turned round to serve a pair."""
+
+    path: Path
+    reverse: bool = False
+
+    def load(self) -> Lexicon:
+        """Read it, in the direction of the pair."""
+        lexicon = Lexicon.load(self.path)
+        return lexicon.reverse() if self.reverse else lexicon
+
+
+@dataclass(frozen=True)
+class Data:
+    """What was found.
+
+    Attributes
+    ----------
+    vectors : dict
+        Files or folders of vectors by language code.
+    dictionaries : dict
+        Files by (pair, part, size), such as ``("en-fr", "train", "1k")``.
+    chosen : dict
+        The file to take, by language (``"en"``) or by pair and language (``"en-fr:en"``).
+    """
+
+    vectors: Mapping[str, list[Path]]
+    dictionaries: Mapping[tuple[str, str, str], Path]
+    chosen: Mapping[str, Path] = field(default_factory=dict)
+
+    def pairs(self) -> list[str]:
+        """Give the pairs of languages that have vectors and dictionaries, the paper's first, in its direction."""
+        ready = [pair for pair in dict.fromkeys(pair for pair, _, _ in self.dictionaries) if self._is_ready(pair)]
+        known = [pair for pair in paper_pairs() if pair in ready or turned(pair) in ready]
+        # Where both directions exist, the one that comes first in the alphabet.
+        others = sorted({min(pair, turned(pair)) if turned(pair) in ready else pair for pair in ready})
+        return known + [pair for pair in others if pair not in known and turned(pair) not in known]
+
+    def _is_ready(self, pair: str) -> bool:
+        parts = {part for known, part, _ in self.dictionaries if known in (pair, turned(pair))}
+        return parts == {"train", "test"} and all(language in self.vectors for language in pair.split("-"))
+
+    def train(self, pair: str, size: str) -> Dictionary | None:
+        """Give the training dictionary of a pair, turned round if only the other direction exists; None without."""
+        for direction in (pair, turned(pair)):
+            if (direction, "train", size) in self.dictionaries:
+                return Dictionary(self.dictionaries[direction, "train", size], direction != pair)
+        return None
+
+    def test(self, pair: str) -> Dictionary:
+        """Give the test dictionary of a pair; the largest if there are several."""
+        for direction in (pair, turned(pair)):
+            sizes = [size for known, part, size in self.dictionaries if (known, part) == (direction, "test")]
+            if sizes:
+                return Dictionary(self.dictionaries[direction, "test", max(sizes, key=_number)], direction != pair)
+        raise FippError(f"there is no test dictionary of {pair}, such as {pair}/test.2k.tsv")
+
+    def side(self, pair: str, language: str) -> Path:
+        """Give the vectors of one side of a pair."""
+        for name in (f"{pair}:{language}", f"{turned(pair)}:{language}", language):
+            if name in self.chosen:
+                return self.chosen[name]
+        found = self.vectors.get(language, [])
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise FippError(f"there are no vectors of {language!r}, such as wiki.{language}.vec")
+        names = ", ".join(path.name for path in found)
+        raise FippError(
+            f"there are several vectors of {language!r}: {names}. Choose with --vectors {language}=FILE, "
+            f"or for one pair with --vectors {pair}:{language}=FILE"
+        )
+
+
+def discover(vectors: str | Path, dictionaries: str | Path, choices: Iterable[str] = ()) -> Data:
+    """Find vectors and dictionaries.
+
+    Parameters
+    ----------
+    vectors : path
+        A folder with vectors in any format that `Vectors.load` knows; a part of their name is the language code that
+        dictionaries use: ``wiki.en.vec``, ``cc.fr.300.vec.gz``, ``en.spacymd300.npy``.
+    dictionaries : path
+        A folder with ``en-fr/train.1k.tsv`` and ``en-fr/test.2k.tsv``, or as XLING names them,
+        ``yacle.train.freq.1k.en-fr.tsv``, at any depth.
+    choices : iterable of str
+        ``"en=FILE"`` or ``"en-fr:en=FILE"``: which to take where a language has several; in the folder or elsewhere.
+
+    Returns
+    -------
+    Data
+    """
+    vectors, dictionaries = Path(vectors), Path(dictionaries)
+    for folder in (vectors, dictionaries):
+        if not folder.is_dir():
+            raise FippError(f"{folder} is not a folder")
+    found = _find_dictionaries(dictionaries)
+    if not found:
+        raise FippError(
+            f"{dictionaries} holds no dictionary such as en-fr/train.1k.tsv or yacle.train.freq.1k.en-fr.tsv"
+        )
+    languages = {language for pair, _, _ in found for language in pair.split("-")}
+    by_language: dict[str, list[Path]] = {}
+    for path in sorted(vectors.iterdir()):
+        language = language_of(path.name, languages)
+        if language and _may_be_vectors(path):
+            by_language.setdefault(language, []).append(path)
+    chosen = dict(_parse_choice(choice, vectors) for choice in choices)
+    for name, path in chosen.items():
+        by_language.setdefault(name.split(":")[-1], [path])
+    return Data(by_language, found, chosen)
+
+
+def language_of(name: str, languages: Iterable[str]) -> str | None:
+    """Give the first part of a file's name that is one of the language codes.
+
+    Examples
+    --------
+    >>> [language_of(name, {"en", "fr"}) for name in ("wiki.en.vec", "cc.fr.300.vec.gz", "en_core_web_md", "notes.txt")]
+    ['en', 'fr', 'en', None]
+    """
+    return next((part for part in re.split(r"[._\-]", name.lower()) if part in set(languages)), None)
+
+
+def turned(pair: str) -> str:
+    """Give the other direction of a pair.
+
+    Examples
+    --------
+    >>> turned("en-fr")
+    'fr-en'
+    """
+    return "-".join(reversed(pair.split("-")))
+
+
+def _find_dictionaries(folder: Path) -> dict[tuple[str, str, str], Path]:
+    found: dict[tuple[str, str, str], Path] = {}
+    for path in sorted(folder.rglob("*")):
+        name = _DICTIONARY.fullmatch(path.name.lower())
+        if name is None or not path.is_file():
+            continue
+        pair = name["pair"] or path.parent.name.lower()
+        if re.fullmatch(rf"{_CODE}-{_CODE}", pair):
+            found.setdefault((pair, name["part"], name["size"]), path)
+    return found
+
+
+def _may_be_vectors(path: Path) -> bool:
+    if path.name.startswith("."):
+        return False
+    if path.is_dir():
+        return any(folder.recognises(path, b"") for folder in FOLDERS)
+    words_of_a_matrix = path.suffix == ".txt" and path.with_suffix(".npy").exists()
+    return suffix_of(path) in _SUFFIXES and not words_of_a_matrix
+
+
+def _parse_choice(choice: str, folder: Path) -> tuple[str, Path]:
+    name, _, file = choice.partition("=")
+    name = name.strip().lower()
+    if not file or not re.fullmatch(rf"(?:{_CODE}-{_CODE}:)?{_CODE}", name):
+        raise FippError(f"--vectors takes en=FILE or en-fr:en=FILE, not {choice!r}")
+    pair, _, language = name.rpartition(":")
+    if pair and language not in pair.split("-"):
+        raise FippError(f"--vectors {choice}: {language!r} is not a language of {pair}")
+    for path in (folder / file, Path(file)):
+        if path.exists():
+            return name, path
+    raise FippError(f"--vectors {choice}: there is no {file}, neither in {folder} nor here")
+
+
+def _number(size: str) -> int:
+    return int(size.removesuffix("k")) * (1000 if size.endswith("k") else 1)

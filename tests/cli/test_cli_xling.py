@@ -1,0 +1,51 @@
+"""`fipp xling`."""
+
+import json
+
+import pytest
+
+from fipp import Lexicon
+
+
+@pytest.fixture
+def folders(space):
+    for name in ("vectors", "dictionaries"):
+        (space.folder / name).mkdir()
+    space.source.rename(space.folder / "vectors" / "en.vec")
+    space.target.rename(space.folder / "vectors" / "fr.vec")
+    Lexicon.load(space.seed).save(space.folder / "dictionaries" / "yacle.train.freq.1k.en-fr.tsv")
+    Lexicon.load(space.test).save(space.folder / "dictionaries" / "yacle.test.freq.2k.en-fr.tsv")
+    return space.folder / "vectors", space.folder / "dictionaries"
+
+
+def test_tables_go_to_standard_output_and_notes_elsewhere(run, folders):
+    done = run("xling", *folders, "--sizes", "1k", "--tables", "main", "--methods", "procrustes,fipp")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("## Mean average precision, 1K training pairs\n")
+    assert "pairs: en-fr" in done.stderr and "en-fr" in done.stdout and "FIPP + SL" not in done.stdout
+
+
+def test_tables_are_written_to_a_file_in_the_format_asked_for(run, folders, tmp_path):
+    output, results = tmp_path / "tables.json", tmp_path / "results.jsonl"
+    options = ["--tables", "main", "--format", "json", "--results", results, "-o", output, "--pairs", "FR-EN"]
+    done = run("xling", *folders, *options)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == ""
+    (table,) = json.loads(output.read_text(encoding="utf-8"))
+    assert table["rows"][0][0] == "fr-en" and table["size"] == "1k"
+    assert len(results.read_text(encoding="utf-8").splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--format", "html"], "no format 'html'"),
+        (["--tables", "x"], "no table 'x'"),
+        (["--vectors", "en=absent"], "there is no absent"),
+        (["-o", "/no/such/folder/x.md"], "does not exist"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_run(run, folders, options, complaint):
+    done = run("xling", *folders, *options)
+    assert done.exit_code == 2
+    assert complaint in done.stderr

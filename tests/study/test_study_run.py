@@ -1,0 +1,188 @@
+"""Results are kept as they come, and what is finished is not run again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from fipp import FIPP, FippError, Lexicon, Procrustes, Vectors
+from fipp.study import _run, discover, make_plan, read_results, run_study
+
+
+def lines_of(path):
+    return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+
+
+def plan(folders, **options):
+    return make_plan(discover(*folders), **{"tables": ["main", "retrieval"], "sizes": ["1k"], **options})
+
+
+def test_scores_are_those_of_fitting_and_evaluating_by_hand(folders):
+    cells = plan(folders, pairs=["en-fr"], methods=["procrustes", "fipp"])
+    records = run_study(cells)
+    source, target = (Vectors.load(folders.vectors / name) for name in ("wiki.en.vec", "cc.fr.300.vec.gz"))
+    rows = [(i, i) for i in range(100)]
+    for cell in cells:
+        aligner = {"procrustes": Procrustes, "fipp": FIPP}[cell.method]().fit(source.matrix, target.matrix, rows)
+        test = [(i, i) for i in range(100, 200)]
+        scores = aligner.transform(source.matrix[100:]) @ aligner.transform_target(target.matrix).T
+        record = records[cell.key]
+        assert record["seed"]["used"] == 100
+        assert (record["test"]["pairs"], record["test"]["total"]) == (100, 110)
+        if cell.retrieval == "cosine":
+            scores /= (aligner.transform_target(target.matrix) ** 2).sum(axis=1) ** 0.5
+            ranks = [(scores[i - 100] >= scores[i - 100, j]).sum() for i, j in test]
+            assert record["test"]["map"] == pytest.approx(sum(1 / rank for rank in ranks) / 100, abs=1e-6)
+
+
+def test_a_finished_cell_is_not_run_again(folders, tmp_path, monkeypatch):
+    results = tmp_path / "results.jsonl"
+    first = run_study(plan(folders, pairs=["en-fr"]), results)
+    monkeypatch.setattr(_run, "run_cell", lambda key, cell: pytest.fail(f"{cell} was run again"))
+    assert run_study(plan(folders, pairs=["en-fr"]), results) == first
+    assert len(lines_of(results)) == len(first)
+
+
+def test_other_inputs_and_settings_are_other_cells(folders):
+    before = {cell.key for cell in plan(folders)}
+    assert before.isdisjoint(cell.key for cell in plan(folders, limit=150))
+    path = folders.vectors / "wiki.en.vec"
+    vectors = Vectors.load(path)
+    Vectors(vectors.words, vectors.matrix * 2).save(path)
+    assert before.isdisjoint(cell.key for cell in plan(folders))  # English is in both pairs
+
+
+def test_a_cut_last_line_is_dropped_and_run_again(folders, tmp_path):
+    results = tmp_path / "results.jsonl"
+    cells = plan(folders, pairs=["en-fr"])
+    run_study(cells, results)
+    whole = results.read_bytes()
+    results.write_bytes(whole[:-20])
+    assert len(read_results(results)) == len(cells) - 1
+    run_study(cells, results)
+    assert [json.loads(line)["key"] for line in lines_of(results)] == [
+        json.loads(line)["key"] for line in whole.splitlines()
+    ]
+
+
+def test_a_file_of_something_else_is_refused_and_left_alone(folders, tmp_path):
+    results = tmp_path / "notes.txt"
+    results.write_text("my notes\nmore")
+    with pytest.raises(FippError, match=r"line 1 of .*notes\.txt"):
+        run_study(plan(folders), results)
+    assert results.read_text() == "my notes\nmore"
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(larger_folders, tmp_path):
+    results = tmp_path / "results.jsonl"
+    command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
+    command += ["--sizes", "1k", "--tables", "main,ablation,preprocessing,retrieval,rounds"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        while len(lines_of(results)) < 2 and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    kept = lines_of(results)
+
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    lines = lines_of(results)
+    keys = [json.loads(line)["key"] for line in lines]
+    cells = plan(larger_folders, tables=["main", "ablation", "preprocessing", "retrieval", "rounds"])
+    assert 2 <= len(kept) < len(lines)
+    assert lines[: len(kept)] == kept
+    assert sorted(keys) == sorted({cell.key for cell in cells})
+    assert "Repeated rounds" in done.stdout
+
+
+def test_workers_do_not_outlive_a_run_that_is_killed(larger_folders, tmp_path):
+    results = tmp_path / "results.jsonl"
+    command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
+    process = subprocess.Popen(
+        [*command, "--sizes", "1k", "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while not lines_of(results) and process.poll() is None:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    # Workers hold the other ends of these pipes, which close when the last of them has ended.
+    process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL
+    assert read_results(results)
+
+
+def end_at_once(key, cell):
+    os._exit(1)
+
+
+def test_a_worker_that_is_ended_from_outside_is_told_of(folders, tmp_path, monkeypatch):
+    monkeypatch.setattr(_run, "run_cell", end_at_once)
+    with pytest.raises(FippError, match=r"ended from outside.*fewer --jobs"):
+        run_study(plan(folders), tmp_path / "results.jsonl", jobs=2)
+
+
+def test_ctrl_c_keeps_what_is_finished_and_says_where(larger_folders, tmp_path):
+    results = tmp_path / "results.jsonl"
+    command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
+    process = subprocess.Popen(
+        [*command, "--sizes", "1k"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        # A shell's background jobs ignore SIGINT, and their children with them.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not lines_of(results) and process.poll() is None:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert str(results) in complaint and "Traceback" not in complaint
+    assert read_results(results)
+
+
+def test_pairs_in_parallel_give_the_same_scores(folders, tmp_path):
+    cells = plan(folders, tables=["main"])
+    alone, together = run_study(cells), run_study(cells, tmp_path / "results.jsonl", jobs=2)
+    assert {key: record["test"] for key, record in alone.items()} == {
+        key: record["test"] for key, record in together.items()
+    }
+    assert len(lines_of(tmp_path / "results.jsonl")) == len(cells)
+
+
+def test_a_pair_that_fails_does_not_stop_the_others_and_is_tried_again(folders, tmp_path):
+    results = tmp_path / "results.jsonl"
+    train = folders.dictionaries / "en-fr" / "train.1k.tsv"
+    good = Lexicon.load(train)
+    Lexicon([("nothing", "rien")]).save(train)
+    records = run_study(plan(folders, methods=["procrustes"], tables=["main"]), results)
+    assert ["error" in record for record in records.values()] == [True, False]
+    assert len(read_results(results)) == 1
+    good.save(train)
+    records = run_study(plan(folders, methods=["procrustes"], tables=["main"]), results)
+    assert not any("error" in record for record in records.values())
+
+
+def test_a_source_is_reduced_by_principal_components_or_left_out_if_it_has_too_few(folders):
+    vectors = Vectors.load(folders.vectors / "wiki.en.vec")
+    reduced = _run._reduced(vectors, 5)
+    centred = vectors.matrix - vectors.matrix.mean(axis=0)
+    assert reduced.matrix.shape == (200, 5)
+    singular = np.linalg.svd(centred, compute_uv=False)
+    assert (reduced.matrix**2).sum() == pytest.approx((singular[:5] ** 2).sum(), rel=1e-4)
+    (record,) = run_study(plan(folders, pairs=["en-fr"], methods=["fipp-250"], tables=["dimensions"])).values()
+    assert "12 dimensions" in record["skipped"]
+
+
+def test_progress_counts_what_is_already_there(folders, tmp_path):
+    results, seen = tmp_path / "results.jsonl", []
+    run_study(plan(folders, pairs=["en-fr"]), results)
+    cells = plan(folders)
+    run_study(cells, results, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(done, len(cells)) for done in range(len(cells) // 2, len(cells) + 1)]

@@ -1,0 +1,90 @@
+"""Tables in every format, with the paper's figures where it has them."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from fipp import FippError
+from fipp.study import TABLES, Table, discover, make_plan, make_tables, printed, render, run_study
+
+
+@pytest.fixture
+def study(folders):
+    cells = make_plan(discover(*folders), sizes=["1k"], sgd_steps=3)
+    return cells, run_study(cells)
+
+
+def column(table, label):
+    place = table.header.index(label)
+    return {row[0]: row[place] for row in table.rows}
+
+
+def test_every_table_has_a_row_for_each_pair_with_counts_and_coverage(study):
+    tables = make_tables(*study)
+    assert [table.name for table in tables] == list(TABLES)
+    for table in tables:
+        assert [row[0] for row in table.rows][:2] == ["en-fr", "xx-en"]
+        assert column(table, "seed pairs")["xx-en"] == "100 of 100"
+        assert column(table, "test words")["en-fr"] == "100 of 110"
+        assert column(table, "coverage")["en-fr"] == "91 %"
+        assert column(table, "vectors")["en-fr"] == "wiki.en.vec (12) → cc.fr.300.vec.gz (12)"
+
+
+def test_the_papers_figures_stand_beside_ours_where_it_has_the_pair(study):
+    main = make_tables(*study, ["main"])[0]
+    ours, paper = column(main, "FIPP"), column(main, "FIPP, paper")
+    assert paper == {"en-fr": 0.601, "xx-en": None, "mean of 2": None, "paper, mean of 28": 0.344}
+    assert ours["mean of 2"] == pytest.approx((ours["en-fr"] + ours["xx-en"]) / 2)
+    assert paper["en-fr"] == printed("1k")["en-fr"]["FIPP"]
+
+
+def test_columns_without_results_are_left_out(study):
+    dimensions = make_tables(*study, ["dimensions"])[0]
+    assert "FIPP, all" in dimensions.header and "FIPP, 250" not in dimensions.header
+
+
+def test_a_method_that_scores_nothing_keeps_its_column(study):
+    cells, records = study
+    for record in records.values():
+        if record["variant"] == "procrustes":
+            record["test"]["map"] = 0.0
+    assert column(make_tables(cells, records, ["main"])[0], "Procrustes")["en-fr"] == 0.0
+
+
+def test_filtered_words_are_pairs_of_the_dictionary(study):
+    filtered = make_tables(*study, ["filtered"])[0]
+    pairs = [pair.split("–") for pair in column(filtered, "least filtered")["en-fr"].split(", ")]
+    assert len(pairs) == 5 and all(source[2:] == target[2:] for source, target in pairs)
+
+
+def test_all_formats_hold_all_figures(study):
+    tables = make_tables(*study)
+    loaded = json.loads(render(tables, "json"))
+    assert [table["rows"] for table in loaded] == [table.rows for table in tables]
+    figures = {
+        (row["table"], row["row"], row["column"]): row["value"]
+        for row in csv.DictReader(io.StringIO(render(tables, "csv")))
+    }
+    for table in tables:
+        for row in table.rows:
+            for label, value in zip(table.header[1:], row[1:], strict=True):
+                assert figures.get((table.name, row[0], label)) == (None if value is None else str(value))
+    markdown, latex = render(tables), render(tables, "latex")
+    for table in tables:
+        assert f"## {table.title}\n" in markdown
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == len(tables)
+    assert "0.601" in markdown and "0.601" in latex
+
+
+def test_signs_that_mean_something_to_a_format_are_escaped():
+    table = Table("main", "1k", "100 % & more", ["pair", "a_b"], [["x|y", 0.5], ["z", None]])
+    assert r"| x\|y | 0.500 |" in render([table])
+    latex = render([table], "latex")
+    assert r"\caption{100 \% \& more}" in latex and r"pair & a\_b \\" in latex and r"z & -- \\" in latex
+
+
+def test_an_unknown_format_is_refused():
+    with pytest.raises(FippError, match="no format 'html'; known are markdown"):
+        render([], "html")
