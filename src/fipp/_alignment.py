@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
+from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, make_aligner
 from fipp._version import __version__
-from fipp.aligners import METHODS, BaseAligner
+from fipp.aligners import BaseAligner
 from fipp.aligners._state import from_state, to_state
 from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
 from fipp.evaluate._parts import Part
@@ -24,9 +24,6 @@ from fipp.io._model import read_model, write_model
 from fipp.linalg import Progress
 from fipp.retrieve import neighbours
 from fipp.retrieve._options import corrects_hubs
-
-VectorsLike = Vectors | str | os.PathLike[str]
-LexiconLike = Lexicon | str | os.PathLike[str] | Iterable[tuple[str, str]]
 
 # So many words of either side are kept with a model, to notice when it is used with other vectors.
 _PROBES = 16
@@ -77,12 +74,12 @@ def align(
     >>> alignment.evaluate(demo.test).p_at_10 > 0.9
     True
     """
-    source, target = _as_vectors(source), _as_vectors(target)
-    lookup = _as_lexicon(lexicon).lookup(source, target)
+    source, target = as_vectors(source), as_vectors(target)
+    lookup = as_lexicon(lexicon).lookup(source, target)
     lookup.require()
     if lookup.hint():
         warnings.warn(str(lookup.hint()), FippWarning, stacklevel=2)
-    aligner = _make_aligner(method, options)
+    aligner = make_aligner(method, options)
     aligner.fit(source.matrix, target.matrix, lookup.rows, progress=progress)
     seed = {"found": lookup.found, "total": lookup.total, "coverage": lookup.coverage}
     return Alignment(aligner, source, target, seed=seed)
@@ -323,7 +320,7 @@ class Alignment:
             if labels is not None:
                 raise FippError("labels are for the pairs of a test dictionary, and none was given")
             return self._evaluate_seed(retrieval, max_memory, progress)
-        lexicon = _as_lexicon(lexicon)
+        lexicon = as_lexicon(lexicon)
         source = self._side("source")
         lookup = lexicon.lookup(source, self._side("target"))
         lookup.require()
@@ -436,7 +433,7 @@ class Alignment:
             alignment = cls(aligner, seed=header["seed"], scores=header["scores"])
             for side, vectors in (("source", source), ("target", target)):
                 if vectors is not None:
-                    vectors = _as_vectors(vectors)
+                    vectors = as_vectors(vectors)
                     _check_vectors(vectors, side, header[side], tensors[f"{side}.probe"], Path(path))
                     setattr(alignment, side, vectors)
         except KeyError as missing:
@@ -485,25 +482,3 @@ def _with_totals(parts: Mapping[str, Part], lexicon: Lexicon, labels: Sequence[s
     for (word, _), label in zip(lexicon, labels or (), strict=labels is not None):
         words.setdefault(str(label), set()).add(word)
     return {label: part._replace(total=len(words[label])) for label, part in parts.items()}
-
-
-def _as_vectors(vectors: VectorsLike) -> Vectors:
-    return vectors if isinstance(vectors, Vectors) else Vectors.load(vectors)
-
-
-def _as_lexicon(lexicon: LexiconLike) -> Lexicon:
-    if isinstance(lexicon, Lexicon):
-        return lexicon
-    return Lexicon.load(lexicon) if isinstance(lexicon, (str, os.PathLike)) else Lexicon(lexicon)
-
-
-def _make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseAligner:
-    if not isinstance(method, str):
-        return clone(method).set_params(**options)
-    if method not in METHODS:
-        raise FippError(f"there is no method {method!r}; known are {', '.join(METHODS)}")
-    cls = METHODS[method]
-    unknown = sorted(set(options) - set(cls._get_param_names()))
-    if unknown:
-        raise FippError(f"{method} has no setting {unknown[0]!r}; it has {', '.join(cls._get_param_names())}")
-    return cls(**options)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fipp._alignment import Alignment, LexiconLike, _as_lexicon, _as_vectors, _make_aligner, align
+from fipp._alignment import Alignment, align
+from fipp._inputs import LexiconLike, as_lexicon, as_vectors, make_aligner
 from fipp._validation import as_matrix, as_pairs
 from fipp.aligners import BaseAligner
 from fipp.exceptions import FippWarning
@@ -102,12 +103,12 @@ def select(
     """
     retrieval = check_retrieval(retrieval)
     parse_memory(max_memory)
-    aligner = _make_aligner(method, options)
+    aligner = make_aligner(method, options)
     checked = check_grid(aligner, grid, components)
     settings = combinations(checked)
     words = isinstance(source, (Vectors, str, os.PathLike))
     if words:
-        source, target, lexicon = _as_vectors(source), _as_vectors(target), _as_lexicon(lexicon)  # type: ignore[arg-type]
+        source, target, lexicon = as_vectors(source), as_vectors(target), as_lexicon(lexicon)  # type: ignore[arg-type]
         X, Y, pairs = source.matrix, target.matrix, lexicon.lookup(source, target).require().rows
     else:
         X, Y = as_matrix(source, "X"), as_matrix(target, "Y")  # type: ignore[arg-type]

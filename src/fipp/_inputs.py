@@ -1,0 +1,59 @@
+"""What a user may give where vectors, a lexicon or a method are wanted: the thing itself, or how to get it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sklearn.base import clone
+
+from fipp.aligners import METHODS, BaseAligner
+from fipp.exceptions import FippError
+from fipp.io import Lexicon, Vectors
+
+VectorsLike = Vectors | str | os.PathLike[str]
+LexiconLike = Lexicon | str | os.PathLike[str] | Iterable[tuple[str, str]]
+
+
+def as_vectors(vectors: VectorsLike) -> Vectors:
+    """Give vectors, read from a file if a path is given.
+
+    Examples
+    --------
+    >>> as_vectors(Vectors(["cat"], [[1.0]]))
+    Vectors(1 words, 1 dimensions)
+    """
+    return vectors if isinstance(vectors, Vectors) else Vectors.load(vectors)
+
+
+def as_lexicon(lexicon: LexiconLike) -> Lexicon:
+    """Give a lexicon, read from a file if a path is given, or made of pairs.
+
+    Examples
+    --------
+    >>> as_lexicon([("cat", "mačka")])
+    Lexicon(1 pairs)
+    """
+    if isinstance(lexicon, Lexicon):
+        return lexicon
+    return Lexicon.load(lexicon) if isinstance(lexicon, (str, os.PathLike)) else Lexicon(lexicon)
+
+
+def make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseAligner:
+    """Give a new aligner of this name, or like the one given, with these settings.
+
+    Examples
+    --------
+    >>> make_aligner("fipp", {"epsilon": 0.1})
+    FIPP(epsilon=0.1)
+    """
+    if not isinstance(method, str):
+        return clone(method).set_params(**options)
+    if method not in METHODS:
+        raise FippError(f"there is no method {method!r}; known are {', '.join(METHODS)}")
+    cls = METHODS[method]
+    unknown = sorted(set(options) - set(cls._get_param_names()))
+    if unknown:
+        raise FippError(f"{method} has no setting {unknown[0]!r}; it has {', '.join(cls._get_param_names())}")
+    return cls(**options)
