@@ -61,15 +61,15 @@ def neighbours(
 
       .. math:: \log\frac{e^{\beta\cos(x, y)}}{\sum_{x' \in R} e^{\beta\cos(x', y)}};
 
-    - ``"dualis"``: the dual inverted softmax (DualIS) of Wang et al., normalised by a bank of queries, which is
-      ``hub_reference``, and by a bank of the gallery, which is all keys K, each key itself among them, in logarithms
-      and with one β for both,
+    - ``"dualis"``: an inverted softmax over two banks, after the idea of Wang et al. (2023): normalised by a bank of
+      queries, which is ``hub_reference``, and by a bank of the gallery, which is all keys K, each key itself among
+      them, in logarithms and with one β for both,
 
       .. math:: \log\left(\frac{e^{\beta\cos(x, y)}}{\sum_{x' \in R} e^{\beta\cos(x', y)}} \cdot
                 \frac{e^{\beta\cos(x, y)}}{\sum_{y' \in K} e^{\beta\cos(y', y)}}\right).
 
-      Their dynamic variant normalises only where the nearest key of a query is also the nearest of something in a
-      bank. With whole vocabularies as banks that is so for every query in ``hub_reference``, so it is not offered.
+      A dynamic variant, which normalises only where the nearest key of a query is also the nearest of something in a
+      bank, is not offered: with whole vocabularies as banks that is so for every query in ``hub_reference``.
 
     Parameters
     ----------
