@@ -9,6 +9,8 @@ import pytest
 from fipp import FippError
 from fipp.study import TABLES, Table, discover, make_plan, make_tables, printed, render, run_study
 
+ONE_ROW_A_PAIR = [name for name, spec in TABLES.items() if spec.measure == "bli"]
+
 
 @pytest.fixture
 def study(folders):
@@ -22,8 +24,8 @@ def column(table, label):
 
 
 def test_every_table_has_a_row_for_each_pair_with_counts_and_coverage(study):
-    tables = make_tables(*study)
-    assert [table.name for table in tables] == list(TABLES)
+    tables = make_tables(*study, ONE_ROW_A_PAIR)
+    assert [table.name for table in tables] == ONE_ROW_A_PAIR
     for table in tables:
         assert [row[0] for row in table.rows][:2] == ["en-fr", "xx-en"]
         assert column(table, "seed pairs")["xx-en"] == "100 of 100"
@@ -69,8 +71,9 @@ def test_all_formats_hold_all_figures(study):
     }
     for table in tables:
         for row in table.rows:
-            for label, value in zip(table.header[1:], row[1:], strict=True):
-                assert figures.get((table.name, row[0], label)) == (None if value is None else str(value))
+            name = " ".join(row[: table.names])
+            for label, value in zip(table.header[table.names :], row[table.names :], strict=True):
+                assert figures.get((table.name, name, label)) == (None if value is None else str(value))
     markdown, latex = render(tables), render(tables, "latex")
     for table in tables:
         assert f"## {table.title}\n" in markdown
