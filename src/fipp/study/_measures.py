@@ -90,8 +90,7 @@ def gram_spectrum(fitted: Fitted) -> Record:
 def _spectrum(X: NDArray[np.float32]) -> NDArray[np.float64]:
     # In float64: rounding of the products would hide what the rank is.
     exact = X.astype(np.float64)
-    values: NDArray[np.float64] = np.linalg.eigvalsh(exact.T @ exact)[::-1]
-    return np.maximum(values, 0)
+    return np.maximum(np.linalg.eigvalsh(exact.T @ exact)[::-1], 0).astype(np.float64)
 
 
 def _rank(values: NDArray[np.float64]) -> int:
