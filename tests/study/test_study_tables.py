@@ -42,6 +42,12 @@ def test_the_papers_figures_stand_beside_ours_where_it_has_the_pair(study):
     assert paper["en-fr"] == printed("1k")["en-fr"]["FIPP"]
 
 
+def test_settings_are_not_averaged(study):
+    tuning = make_tables(*study, ["tuning"])[0]
+    assert column(tuning, "ε")["mean of 2"] is None and column(tuning, "FIPP, tuned")["mean of 2"] is not None
+    assert column(tuning, "ε, paper")["en-fr"] == 0.1 and column(tuning, "λ")["en-fr"] in (0.25, 0.5, 0.75, 1.0, 1.25)
+
+
 def test_columns_without_results_are_left_out(study):
     dimensions = make_tables(*study, ["dimensions"])[0]
     assert "FIPP, all" in dimensions.header and "FIPP, 250" not in dimensions.header

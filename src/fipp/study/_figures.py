@@ -97,7 +97,8 @@ def _product_panels(record: Record) -> list[_Panel]:
 
 def _draw_histogram(histogram: Mapping[str, Any]) -> Callable[[Any], None]:
     def draw(axes: Any) -> None:
-        for name, density in histogram["densities"].items():
+        order = sorted(histogram["densities"], key=lambda name: (name == "aligned", name))
+        for name, density in ((name, histogram["densities"][name]) for name in order):
             low, high = histogram["edges"]
             edges = np.linspace(low, high, len(density) + 1)
             side = _SOURCE if name.startswith("source") else _TARGET if name.startswith("target") else _FURTHER[0]

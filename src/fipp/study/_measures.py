@@ -18,6 +18,7 @@ from fipp.study._discover import SimilaritySet
 from fipp.study._results import Record
 
 Rows = dict[str, dict[str, float | str | None]]
+"""Figures by row, by name."""
 
 _EIGENVALUES = (1, 2, 5, 10, 20, 50, 100, 150, 200, 250, 300)
 # Of the largest eigenvalue; below it is rounding of float32, squared.
@@ -48,7 +49,7 @@ def word_similarity(fitted: Fitted, sets: tuple[SimilaritySet, ...], pair: str) 
             rows[f"{'-'.join(known.languages)} {known.name}"] = _agreement(alignment, known, pair)
         except FippError:  # no pair of words was found
             continue
-    return {"rows": rows}
+    return {"rows": _in_order(rows)}
 
 
 def _agreement(alignment: Alignment, known: SimilaritySet, pair: str) -> dict[str, float | str | None]:
@@ -84,7 +85,7 @@ def gram_spectrum(fitted: Fitted) -> Record:
         if place <= longest
     }
     rows["rank"] = {name: str(_rank(values)) for name, values in spectra.items()}
-    return {"rows": rows, "spectra": {name: _rounded(values) for name, values in spectra.items()}}
+    return {"rows": _in_order(rows), "spectra": {name: _rounded(values) for name, values in spectra.items()}}
 
 
 def _spectrum(X: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -120,14 +121,14 @@ def inner_products(fitted: Fitted) -> Record:
     for place, share in enumerate(_QUANTILES):
         rows[f"{100 * share:g} %"] = {name: float(values[place]) for name, values in quantiles.items()}
     compared = {"target": "source", "target preprocessed": "source preprocessed", "aligned": "target preprocessed"}
-    rows["apart from the other side"] = {
+    rows["KS distance of the sides"] = {
         name: _largest_gap(products[name], products[other]) for name, other in compared.items()
     }
     panels = {
         "before": _histograms({name: products[name] for name in ("source", "target")}),
         "after": _histograms({name: products[name] for name in list(products)[2:]}),
     }
-    return {"rows": rows, "histograms": panels}
+    return {"rows": _in_order(rows), "histograms": panels}
 
 
 def _products(X: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -153,6 +154,11 @@ def _histograms(products: Mapping[str, NDArray[np.float32]]) -> dict[str, Any]:
         name: _rounded(np.histogram(values, edges)[0] / (len(values) * width or 1)) for name, values in products.items()
     }
     return {"edges": [float(edges[0]), float(edges[-1])], "densities": densities}
+
+
+def _in_order(rows: Rows) -> list[list[Any]]:
+    """Give rows as a list, because the names of an object may come back from JSON in another order."""
+    return [[label, figures] for label, figures in rows.items()]
 
 
 def _rounded(values: NDArray[np.float64]) -> list[float]:

@@ -122,9 +122,9 @@ def _one_row_a_pair(name: str, spec: TableSpec, size: str, pairs: list[str], fou
         records = [record_of(pair, column) for column in columns]
         values = [_value(record, column) for record, column in zip(records, columns, strict=True)]
         rows.append(row_of(pair, values, paper.get(pair, {})) + _counts(records))
-    if rows and spec.averaged:
-        ours = [place for place, label in enumerate(header) if place and not label.endswith(_BESIDE)]
-        rows += _mean(rows, ours, len(header))
+    averaged = {column.label for column in columns if column.averaged}
+    if rows and averaged:
+        rows += _mean(rows, header, averaged)
         if any(figure in paper.get("mean", {}) for figure in beside.values()):
             rows.append(row_of("paper, mean of 28", [None] * len(columns), paper["mean"]) + _NO_COUNTS)
     return Table(
@@ -144,8 +144,7 @@ def _several_rows_a_pair(
 ) -> Table:
     def rows_of(pair: str, column: Column) -> dict[str, Record]:
         record = found.get((pair, column.variant, column.retrieval, spec.measure), {})
-        measured: dict[str, Record] = record.get("rows", {})
-        return measured
+        return dict(record.get("rows", ()))
 
     header = ["pair", spec.rows]
     for column in spec.columns:
@@ -201,15 +200,17 @@ def _counts(records: Sequence[Record]) -> list[Value]:
     ]
 
 
-def _mean(rows: list[list[Value]], ours: list[int], width: int) -> list[list[Value]]:
-    """Give the mean over the pairs that have every one of our columns; nothing if there is one pair or none."""
+def _mean(rows: list[list[Value]], header: list[str], averaged: set[str]) -> list[list[Value]]:
+    """Give the mean over the pairs that have all of our columns, for the paper's too; nothing for fewer than two."""
+    ours = [place for place, label in enumerate(header) if label in averaged]
     whole = [row for row in rows if all(row[place] is not None for place in ours)]
     if len(whole) < 2:
         return []
     mean: list[Value] = [f"mean of {len(whole)}"]
-    for place in range(1, width):
+    for place, label in enumerate(header[1:], 1):
         values = [value for row in whole if isinstance(value := row[place], float)]
-        mean.append(sum(values) / len(values) if len(values) == len(whole) else None)
+        said = label.removesuffix(_BESIDE) in averaged and len(values) == len(whole)
+        mean.append(sum(values) / len(values) if said else None)
     return [mean + _NO_COUNTS]
 
 
