@@ -110,11 +110,16 @@ def _beside_low_rank(descended: FIPP, fitted: Fitted) -> Record:
     _, _, aligned = descended._seed_vectors()
     steps = np.unique(np.linspace(0, len(descended.losses_) - 1, _LOSSES_KEPT).astype(int))
     return {
-        "from_low_rank": deviation_from_orthogonal(solution, aligned),
-        "source_from_low_rank": deviation_from_orthogonal(solution, X_s),
+        "from_low_rank": _distance(aligned, solution),
+        "source_from_low_rank": _distance(X_s, solution),
         "low_rank_objective": float(low_rank.objective_.total),
         "losses": [[int(step), float(descended.losses_[step])] for step in steps],
     }
+
+
+def _distance(X: NDArray[np.float32], solution: NDArray[np.float32]) -> float:
+    r"""Give \|solution − XΩ\|_F / \|solution\|_F for the best rotation Ω, semi-orthogonal if the dimensions differ."""
+    return deviation_from_orthogonal(X, solution) * float(np.linalg.norm(X) / np.linalg.norm(solution))
 
 
 @lru_cache(maxsize=3)

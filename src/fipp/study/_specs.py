@@ -158,7 +158,7 @@ TABLES: dict[str, TableSpec] = {
         ),
     ),
     "spectrum": TableSpec(
-        f"Eigenvalues of the Gram matrix of the seed words, source reduced to {min(REDUCED)} dimensions",
+        f"Eigenvalues of the Gram matrix of the seed words, source of {min(REDUCED)} dimensions at most",
         (
             Column("source", f"fipp-{min(REDUCED)}", value="source"),
             Column("Procrustes + IP", f"procrustes-isotropic-{min(REDUCED)}", value="mapped"),
