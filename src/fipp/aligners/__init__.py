@@ -4,7 +4,10 @@ from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._procrustes import Procrustes
 
-METHODS: dict[str, type[BaseAligner]] = {"fipp": FIPP, "procrustes": Procrustes}
-"""Aligners by the name that `fipp.align` and the command line know them by."""
+METHODS: dict[str, BaseAligner] = {
+    "fipp": FIPP(),
+    "procrustes": Procrustes(),
+}
+"""An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
 __all__ = ["FIPP", "METHODS", "BaseAligner", "Procrustes"]

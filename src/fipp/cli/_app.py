@@ -18,6 +18,7 @@ from fipp.cli import (
     _evaluate,
     _info,
     _lexicon,
+    _methods,
     _options,
     _similarity,
     _transform,
@@ -72,6 +73,7 @@ def _fipp(
 for _name, _module in {
     "align": _align,
     "tune": _tune,
+    "methods": _methods,
     "eval": _evaluate,
     "translate": _translate,
     "transform": _transform,

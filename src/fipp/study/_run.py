@@ -23,8 +23,9 @@ import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from fipp._alignment import Alignment
+from fipp._inputs import make_aligner
 from fipp._version import __version__
-from fipp.aligners import FIPP, METHODS
+from fipp.aligners import FIPP
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Vectors
 from fipp.linalg import Progress, mean_and_scatter, single_threaded_blas
@@ -145,7 +146,7 @@ def _measure(cell: Cell) -> Record:
     if cell.dimensions is not None and source.dim < cell.dimensions:
         return sides | {"skipped": f"the source has {source.dim} dimensions, not {cell.dimensions} or more"}
     lookup = cell.train.load().lookup(source, target).require()
-    aligner = METHODS[cell.method](**cell.settings)
+    aligner = make_aligner(cell.method, cell.settings)
     start = time.perf_counter()
     aligner.fit(source.matrix, target.matrix, lookup.rows)
     fitted = time.perf_counter()
