@@ -10,7 +10,7 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import FIPP, Procrustes
+    from fipp.aligners import FIPP, Procrustes, VecMap
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -30,6 +30,7 @@ else:
         "Lexicon": "fipp.io",
         "Procrustes": "fipp.aligners",
         "Translation": "fipp._alignment",
+        "VecMap": "fipp.aligners",
         "Vectors": "fipp.io",
         "align": "fipp._alignment",
         "pip_distance": "fipp.linalg",
@@ -56,6 +57,7 @@ __all__ = [
     "Lexicon",
     "Procrustes",
     "Translation",
+    "VecMap",
     "Vectors",
     "__version__",
     "align",

@@ -3,11 +3,16 @@
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._procrustes import Procrustes
+from fipp.aligners._vecmap import VecMap
 
 METHODS: dict[str, BaseAligner] = {
     "fipp": FIPP(),
     "procrustes": Procrustes(),
+    "vecmap": VecMap(),
+    "vecmap-semi": VecMap("semi-supervised"),
+    "vecmap-identical": VecMap("identical"),
+    "vecmap-unsupervised": VecMap("unsupervised"),
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
-__all__ = ["FIPP", "METHODS", "BaseAligner", "Procrustes"]
+__all__ = ["FIPP", "METHODS", "BaseAligner", "Procrustes", "VecMap"]
