@@ -10,7 +10,7 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import CCA, FIPP, PLS, LowRank, Procrustes, Ridge
+    from fipp.aligners import CCA, FIPP, PLS, LowRank, Procrustes, Ridge, VecMap
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -34,6 +34,7 @@ else:
         "Procrustes": "fipp.aligners",
         "Ridge": "fipp.aligners",
         "Translation": "fipp._alignment",
+        "VecMap": "fipp.aligners",
         "Vectors": "fipp.io",
         "align": "fipp._alignment",
         "pip_distance": "fipp.linalg",
@@ -64,6 +65,7 @@ __all__ = [
     "Procrustes",
     "Ridge",
     "Translation",
+    "VecMap",
     "Vectors",
     "__version__",
     "align",

@@ -5,6 +5,7 @@ from fipp.aligners._cca import CCA, PLS
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ridge import LowRank, Ridge
+from fipp.aligners._vecmap import VecMap
 
 METHODS: dict[str, BaseAligner] = {
     "fipp": FIPP(),
@@ -12,9 +13,13 @@ METHODS: dict[str, BaseAligner] = {
     "cca": CCA(),
     "cca-rotation": CCA(whiten=False, preprocess=None),
     "pls": PLS(),
+    "vecmap": VecMap(),
+    "vecmap-semi": VecMap("semi-supervised"),
+    "vecmap-identical": VecMap("identical"),
+    "vecmap-unsupervised": VecMap("unsupervised"),
     "ridge": Ridge(),
     "low-rank": LowRank(),
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
-__all__ = ["CCA", "FIPP", "METHODS", "PLS", "BaseAligner", "LowRank", "Procrustes", "Ridge"]
+__all__ = ["CCA", "FIPP", "METHODS", "PLS", "BaseAligner", "LowRank", "Procrustes", "Ridge", "VecMap"]
