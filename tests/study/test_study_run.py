@@ -183,7 +183,7 @@ class Unwilling(Procrustes):
 
 
 def test_a_further_method_joins_the_tables_and_where_it_fails_stands_why(folders, monkeypatch):
-    monkeypatch.setitem(METHODS, "unwilling", Unwilling)
+    monkeypatch.setitem(METHODS, "unwilling", Unwilling())
     english = Vectors.load(folders.vectors / "wiki.en.vec")
     Vectors(english.words, english.matrix[:, :9]).save(folders.vectors / "wiki.en.vec")
     french = Vectors.load(folders.vectors / "xx.small.npy")

@@ -19,6 +19,7 @@ from fipp.cli import (
     _evaluate,
     _info,
     _lexicon,
+    _methods,
     _options,
     _similarity,
     _transform,
@@ -73,6 +74,7 @@ def _fipp(
 for _name, _module in {
     "align": _align,
     "tune": _tune,
+    "methods": _methods,
     "eval": _evaluate,
     "translate": _translate,
     "transform": _transform,

@@ -13,8 +13,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from fipp._alignment import Alignment
+from fipp._inputs import make_aligner
 from fipp._version import __version__
-from fipp.aligners import FIPP, METHODS, BaseAligner
+from fipp.aligners import FIPP, BaseAligner
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Vectors
 from fipp.linalg import deviation_from_orthogonal, mean_and_scatter, single_threaded_blas
@@ -62,7 +63,7 @@ def _measure(cell: Cell) -> Record:
 
 def _fit(cell: Cell, source: Vectors, target: Vectors, pairs: NDArray[np.int64]) -> tuple[BaseAligner, Record]:
     if not cell.tune:
-        return METHODS[cell.method](**cell.settings).fit(source.matrix, target.matrix, pairs), {}
+        return make_aligner(cell.method, cell.settings).fit(source.matrix, target.matrix, pairs), {}
     selection = select(source.matrix, target.matrix, pairs, cell.method, **cell.settings)
     assert selection.aligner is not None
     return selection.aligner, {"chosen": selection.best_params, "held_out_mrr": selection.best.mrr}

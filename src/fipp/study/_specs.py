@@ -50,11 +50,13 @@ class TableSpec:
     rows: str = ""
 
 
-# The paper's name of a method that fipp has beside the study's own. Its VecMap has no seed, its Proc-B at 5K has 3K.
+# The paper's name of a method that fipp has beside the study's own. Its CCA does not whiten, its VecMap has no seed,
+# its Proc-B at 5K has 3K.
 PAPER_NAMES = {
-    "vecmap": "VecMap",
-    "rcsls": "RCSLS",
     "cca": "CCA",
+    "cca-rotation": "CCA",
+    "vecmap-unsupervised": "VecMap",
+    "rcsls": "RCSLS",
     "dlv": "DLV",
     "muse": "MUSE",
     "icp": "ICP",
