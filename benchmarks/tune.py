@@ -28,8 +28,8 @@ from fipp.linalg import n_threads
 from fipp.retrieve import gold_ranks
 from fipp.selection import select
 from fipp.selection._grid import combinations
-from fipp.selection._holdout import held_out_parts
-from fipp.selection._score import reciprocal_ranks
+from fipp.aligners._holdout import held_out_parts
+from fipp.aligners._score import reciprocal_ranks
 
 GRID = {name: list(values) for name, values in FIPP.default_grid.items()}
 COMPONENTS = [1, 2, 3, 4, 5, 6]

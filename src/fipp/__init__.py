@@ -10,7 +10,7 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import CCA, FIPP, PLS, LowRank, Procrustes, Ridge, VecMap
+    from fipp.aligners import CCA, FIPP, PLS, LowRank, Procrustes, Ridge, SelfLearning, Spectral, VecMap
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -33,6 +33,8 @@ else:
         "LowRank": "fipp.aligners",
         "Procrustes": "fipp.aligners",
         "Ridge": "fipp.aligners",
+        "SelfLearning": "fipp.aligners",
+        "Spectral": "fipp.aligners",
         "Translation": "fipp._alignment",
         "VecMap": "fipp.aligners",
         "Vectors": "fipp.io",
@@ -64,6 +66,8 @@ __all__ = [
     "LowRank",
     "Procrustes",
     "Ridge",
+    "SelfLearning",
+    "Spectral",
     "Translation",
     "VecMap",
     "Vectors",

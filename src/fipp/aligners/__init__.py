@@ -5,6 +5,8 @@ from fipp.aligners._cca import CCA, PLS
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ridge import LowRank, Ridge
+from fipp.aligners._self_learned import SelfLearning
+from fipp.aligners._spectral import Spectral
 from fipp.aligners._vecmap import VecMap
 
 METHODS: dict[str, BaseAligner] = {
@@ -19,7 +21,21 @@ METHODS: dict[str, BaseAligner] = {
     "vecmap-unsupervised": VecMap("unsupervised"),
     "ridge": Ridge(),
     "low-rank": LowRank(),
+    "spectral": Spectral(),
+    "self-learning": SelfLearning(),
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
-__all__ = ["CCA", "FIPP", "METHODS", "PLS", "BaseAligner", "LowRank", "Procrustes", "Ridge", "VecMap"]
+__all__ = [
+    "CCA",
+    "FIPP",
+    "METHODS",
+    "PLS",
+    "BaseAligner",
+    "LowRank",
+    "Procrustes",
+    "Ridge",
+    "SelfLearning",
+    "Spectral",
+    "VecMap",
+]

@@ -31,7 +31,13 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     same_dimensions: ClassVar[bool] = False
     """Whether both sides must have the same number of dimensions."""
 
+    takes_weights: ClassVar[bool] = False
+    """Whether some pairs may count for more than others."""
+
     preprocess: Any
+
+    _pair_weights: NDArray[np.float64] | None = None
+    """What each pair counts, set by methods that fit this one again and again."""
 
     map_: NDArray[np.float32]
     target_map_: NDArray[np.float32] | None = None
@@ -171,17 +177,16 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         Y = as_matrix(Y, "Y", n_columns=self.n_features_out_)
-        if self.target_map_ is None:
-            unmapped: NDArray[np.float32] = self.target_preprocess_.transform(Y)
-            return unmapped if self.target_offset_ is None else unmapped + self.target_offset_
-        linear, offset = self.target_map_, self.target_offset_
-        return self._mapped(
-            Y, linear.shape[1], lambda rows: affine(self.target_preprocess_.transform(rows), linear, offset)
-        )
+        k = self.map_.shape[1]
+        return self._mapped(Y, k, lambda rows: self._map_target(self.target_preprocess_.transform(rows)))
 
     def _map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Map preprocessed source vectors."""
         return affine(rows, self.map_, self.offset_)
+
+    def _map_target(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Map preprocessed target vectors; most methods leave them as they are."""
+        return affine(rows, self.target_map_, self.target_offset_)
 
     def _mapped(self, X: NDArray, k: int, map_rows: Callable[[NDArray], NDArray[np.float32]]) -> NDArray[np.float32]:
         out = np.empty((len(X), k), dtype=np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.aligners._base import BaseAligner
-from fipp.linalg import Progress, rotation, weighted_cross
+from fipp.linalg import Progress, cross_products, rotation
 
 
 class Procrustes(BaseAligner):
@@ -48,10 +48,12 @@ class Procrustes(BaseAligner):
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"preprocess": ("unit", "isotropic")}
 
+    takes_weights: ClassVar[bool] = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {"preprocess": "no_validation"}
 
     def __init__(self, preprocess: Any = "unit") -> None:
         self.preprocess = preprocess
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
-        self.map_ = rotation(weighted_cross(X_s, X_t)).astype(np.float32)
+        self.map_ = rotation(cross_products(X_s, X_t, self._pair_weights)).astype(np.float32)

@@ -92,7 +92,8 @@ def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) ->
     """
     try:
         estimator = _from_state(arrays, description)
-        if isinstance(estimator, BaseAligner):
+        # What refines another aligner maps what that one gives, of whatever shape.
+        if isinstance(estimator, BaseAligner) and getattr(estimator, "base", None) is None:
             _check_shapes(estimator)
         return estimator
     except (KeyError, TypeError, AttributeError) as error:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fipp.linalg._moments import cross_products
 from fipp.linalg._parallel import single_threaded_blas
+
+# No direction is trusted more than this: few pairs can agree by chance.
+_SUREST = 0.995
 
 
 class SpectralMaps(NamedTuple):
@@ -21,10 +24,18 @@ class SpectralMaps(NamedTuple):
     singular_values: NDArray[np.float64]
     """Falling; with α = 1 and no ridge they are the canonical correlations."""
 
-    def reweighted(self, power: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give both maps with every shared direction scaled by (s / s_max)^power."""
+    def reweighted(self, power: float | Literal["likelihood"]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Give both maps with every shared direction scaled by (s / s_max)^power, or by √(s / (1 − s²)).
+
+        The latter makes inner products what a pair of canonical variates with correlation s adds to the logarithm of
+        the likelihood that two words belong together rather than not, in the probabilistic model of CCA.
+        """
         s = self.singular_values
-        scale = (s / s.max(initial=1e-300)) ** power if power else np.ones_like(s)
+        if power == "likelihood":
+            s = np.minimum(s, _SUREST)
+            scale = np.sqrt(s / (1 - s * s))
+        else:
+            scale = (s / s.max(initial=1e-300)) ** power if power else np.ones_like(s)
         return (self.source * scale).astype(np.float32), (self.target * scale).astype(np.float32)
 
 

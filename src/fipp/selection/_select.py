@@ -14,6 +14,8 @@ from fipp._alignment import Alignment, align
 from fipp._inputs import LexiconLike, as_lexicon, as_vectors, make_aligner
 from fipp._validation import as_matrix, as_pairs
 from fipp.aligners import BaseAligner
+from fipp.aligners._holdout import held_out_parts
+from fipp.aligners._score import reciprocal_ranks
 from fipp.exceptions import FippWarning
 from fipp.io import Vectors
 from fipp.linalg import Progress
@@ -21,9 +23,7 @@ from fipp.linalg._memory import parse_memory
 from fipp.preprocess import make_preprocess
 from fipp.retrieve._options import check_retrieval
 from fipp.selection._grid import Grid, batches, check_grid, combinations, configure, distance_from
-from fipp.selection._holdout import held_out_parts
 from fipp.selection._result import Selection, Trial
-from fipp.selection._score import reciprocal_ranks
 
 
 def select(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.aligners import BaseAligner
+from fipp.aligners._base import BaseAligner
 from fipp.linalg import Progress
 from fipp.retrieve import gold_ranks
 
@@ -82,6 +82,7 @@ def _agreeing_on_target(aligners: Sequence[BaseAligner]) -> list[list[int]]:
     """Put aligners together whose preprocessing of the target is one and the same, and is all they do to it."""
     together: dict[int, list[int]] = {}
     for place, aligner in enumerate(aligners):
-        only_preprocessed = type(aligner).transform_target is BaseAligner.transform_target
+        own = type(aligner).transform_target is not BaseAligner.transform_target
+        only_preprocessed = not own and aligner.target_map_ is None and aligner.target_offset_ is None
         together.setdefault(id(aligner.target_preprocess_ if only_preprocessed else aligner), []).append(place)
     return list(together.values())

@@ -1,0 +1,199 @@
+"""Self-learning: words that choose each other become pairs, and the map is learned again from more of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+
+from fipp.aligners._base import BaseAligner
+from fipp.aligners._dictionary import hubness, induce
+from fipp.aligners._procrustes import Procrustes
+from fipp.aligners._spectral import Spectral
+from fipp.aligners._wrapper import WrappingAligner, fit_weighted
+from fipp.exceptions import FippWarning
+from fipp.linalg import Progress, unit_rows
+
+# From few pairs, the vocabulary grows to its full size in these steps, and a rotation, which needs the fewest pairs, is
+# learned in them.
+_GROWTH = (0.25, 0.42, 0.67)
+# A seed is small if it has fewer pairs than this many times the smaller dimension.
+_SMALL_SEED = 2
+
+
+class SelfLearning(WrappingAligner):
+    r"""Any aligner, fitted again with the pairs of words that choose each other under CSLS.
+
+    The mapped vocabularies' most frequent words are paired where each is the other's best by
+    CSLS(x, y) = 2 cos(x, y) − r(x) − r(y); the known pairs stay, their words get no others, and the aligner is fitted
+    on all. From few pairs it starts with a rotation and few frequent words, whose number grows.
+
+    Parameters
+    ----------
+    aligner : aligner, optional
+        What is fitted; `Spectral` without it.
+    n_words : int, default=12000
+        So many of the first words of either side are paired; files of vectors begin with the frequent ones.
+    n_rounds : int, default=3
+        How often.
+    learned_weight : float, default=1
+        What a found pair counts beside a known one, for aligners that take weights.
+    n_neighbours : int, default=10
+        Neighbours in r.
+
+    Attributes
+    ----------
+    aligner_ : aligner
+        The last one.
+    learned_pairs_ : ndarray of shape (k, 2)
+        The pairs found in the last round.
+    mean_csls_ : float
+        Mean CSLS of the pairs found last. Near 0 they are chance.
+    pairs_ : ndarray of shape (c, 2)
+        The known pairs.
+
+    Examples
+    --------
+    >>> import fipp
+    >>> demo = fipp.datasets.load_demo()
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed.head(100), "self-learning", n_words=4000)
+    >>> alignment.translate("water", k=1)[0].word
+    'eau'
+    """
+
+    default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"learned_weight": (0.1, 0.3, 1.0)}
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "aligner": "no_validation",
+        "n_words": [Interval(Integral, 1, None, closed="left")],
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "learned_weight": [Interval(Real, 0, None, closed="neither")],
+        "n_neighbours": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        aligner: Any = None,
+        *,
+        n_words: int = 12_000,
+        n_rounds: int = 3,
+        learned_weight: float = 1.0,
+        n_neighbours: int = 10,
+    ) -> None:
+        self.aligner = aligner
+        self.n_words = n_words
+        self.n_rounds = n_rounds
+        self.learned_weight = learned_weight
+        self.n_neighbours = n_neighbours
+
+    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+        aligner = Spectral() if self.aligner is None else self.aligner
+        learned = learn(
+            X,
+            Y,
+            self.pairs_,
+            aligner,
+            plan(self.pairs_, X, Y, self.n_words, self.n_rounds),
+            weight=self.learned_weight,
+            n_neighbours=self.n_neighbours,
+            progress=progress,
+        )
+        self.learned_pairs_, self.mean_csls_ = learned.pairs, learned.mean_csls
+        self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, self.learned_weight)
+
+
+class Round(NamedTuple):
+    """One round of self-learning."""
+
+    n_words: int
+    rotation: bool
+    """Whether only a rotation is learned for it."""
+
+
+def plan(pairs: NDArray[np.int64], X: NDArray, Y: NDArray, n_words: int, n_rounds: int) -> list[Round]:
+    """Give the rounds: some more with a growing vocabulary if the seed is small.
+
+    Examples
+    --------
+    >>> X = np.zeros((10, 3))
+    >>> plan(np.zeros((7, 2)), X, X, 8, 1), [r.n_words for r in plan(np.zeros((2, 2)), X, X, 8, 1)]
+    ([Round(n_words=8, rotation=False)], [2, 3, 5, 8])
+    """
+    small = len(pairs) < _SMALL_SEED * min(X.shape[1], Y.shape[1])
+    growing = [Round(round(share * n_words), True) for share in _GROWTH] if small else []
+    return [*growing, *(Round(n_words, False) for _ in range(n_rounds))]
+
+
+class Learned(NamedTuple):
+    """Pairs that choose each other."""
+
+    pairs: NDArray[np.int64]
+    mean_csls: float
+
+    def fit(self, X: NDArray, Y: NDArray, known: NDArray[np.int64], aligner: BaseAligner, weight: float) -> BaseAligner:
+        """Fit an aligner on the known pairs and these."""
+        weights = np.concatenate([np.ones(len(known)), np.full(len(self.pairs), weight)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FippWarning)
+            return fit_weighted(aligner, X, Y, np.concatenate([known, self.pairs]), weights)
+
+
+def learn(
+    X: NDArray,
+    Y: NDArray,
+    known: NDArray[np.int64],
+    aligner: BaseAligner,
+    rounds: Sequence[Round],
+    *,
+    weight: float = 1.0,
+    n_neighbours: int = 10,
+    progress: Progress | None = None,
+) -> Learned:
+    """Find pairs round by round, each with the aligner fitted on those of the round before.
+
+    Parameters
+    ----------
+    X, Y : ndarray of shape (n, d1), (m, d2)
+        Whole vocabularies.
+    known : ndarray of shape (c, 2)
+        Known pairs, which are kept.
+    aligner : aligner
+        Fitted in every round that does not ask for a rotation.
+    rounds : sequence of Round
+    weight : float, default=1.0
+        What a found pair counts beside a known one.
+    n_neighbours : int, default=10
+        Of CSLS.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    Learned
+    """
+    found = Learned(np.empty((0, 2), np.int64), 0.0)
+    for done, current in enumerate(rounds):
+        if progress is not None:
+            progress(done, len(rounds))
+        fitted = found.fit(X, Y, known, Procrustes() if current.rotation else aligner, weight)
+        found = _mutual(fitted, X[: current.n_words], Y[: current.n_words], known, n_neighbours)
+    if progress is not None:
+        progress(len(rounds), len(rounds))
+    return found
+
+
+def _mutual(fitted: BaseAligner, X: NDArray, Y: NDArray, known: NDArray[np.int64], n_neighbours: int) -> Learned:
+    """Pair the words that choose each other, without those that have a known partner."""
+    A, B = unit_rows(fitted.transform(X)), unit_rows(fitted.transform_target(Y))
+    hubs = hubness(A, B, n_neighbours)
+    pairs = induce(A, B, hubs).mutual()
+    rows, columns = pairs.T
+    scores = 2 * np.einsum("ij,ij->i", A[rows], B[columns]) - hubs.source[rows] - hubs.target[columns]
+    fresh = ~np.isin(rows, known[:, 0]) & ~np.isin(columns, known[:, 1]) & A[rows].any(axis=1) & B[columns].any(axis=1)
+    mean = float(scores[fresh].mean(dtype=np.float64)) if fresh.any() else 0.0
+    return Learned(pairs[fresh], mean)

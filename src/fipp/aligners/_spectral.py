@@ -1,0 +1,169 @@
+"""Whitening, singular vectors and re-weighting of both sides: the most accurate linear maps from known pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+
+from fipp.aligners._base import BaseAligner
+from fipp.linalg import Progress, SeedMoments, seed_moments, spectral_maps
+
+
+class Spectral(BaseAligner):
+    r"""Both sides partly whitened, turned to where they correlate, and weighted by how much they do.
+
+    .. math:: A = (C_s + ρ)^{-α/2} U f(S), \quad B = (C_t + ρ)^{-α/2} V f(S), \quad
+              U S V^\top = (C_s + ρ)^{-α/2} C_{st} (C_t + ρ)^{-α/2}
+
+    C_s, C_t and C_st are the second moments of the seed. α = 0 is Procrustes with the target projected, α = ½ half
+    whitening, α = 1 canonical correlation analysis. The weights f decide how far each shared direction counts: a power
+    of S, or the likelihood ratio of probabilistic CCA, f = √(S / (1 − S²)), which needs no choice of a power.
+
+    Parameters
+    ----------
+    ridge : float, default=0.2
+        ρ, as a multiple of the mean eigenvalue of either covariance: how little is believed of directions in which the
+        seed varies little. Larger for few pairs.
+    reweight : float or "likelihood", default="likelihood"
+        f.
+    whiten : float, default=1
+        α.
+    target : {"mapped", "fixed"}, default="mapped"
+        ``"fixed"`` leaves the target's vectors as they are and maps the source to x A Bᵀ, which has the same inner
+        products with them; cosines are then of the target's own lengths, at some cost in accuracy.
+    base : aligner, optional
+        A linear aligner whose result is refined. Without it, the preprocessed vectors are.
+    preprocess : str, transformer or None, default="unit"
+        What is done to both sides first; see `fipp.preprocess`. With a ``base``, its own preprocessing comes after.
+
+    Attributes
+    ----------
+    map_ : ndarray of shape (d1, k)
+        A, or A Bᵀ.
+    target_map_ : ndarray of shape (d2, k) or None
+        B.
+    singular_values_ : ndarray
+        S, falling.
+    base_ : aligner
+        The fitted ``base`` if there is one.
+    pairs_ : ndarray of shape (c, 2)
+        The pairs it was fitted on.
+    source_preprocess_, target_preprocess_ : transformers
+        Fitted preprocessing of either side.
+
+    Examples
+    --------
+    >>> import fipp
+    >>> demo = fipp.datasets.load_demo()
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "spectral")
+    >>> alignment.translate("water", k=1)[0].word
+    'eau'
+    """
+
+    takes_weights: ClassVar[bool] = True
+
+    default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "ridge": (0.05, 0.1, 0.2, 0.4, 0.8),
+        "reweight": (1.0, "likelihood"),
+    }
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "reweight": [Interval(Real, 0, None, closed="left"), Options(str, {"likelihood"})],
+        "whiten": [Interval(Real, 0, 2, closed="both")],
+        "target": [StrOptions({"mapped", "fixed"})],
+        "base": "no_validation",
+        "preprocess": "no_validation",
+    }
+
+    def __init__(
+        self,
+        ridge: float = 0.2,
+        reweight: float | Literal["likelihood"] = "likelihood",
+        *,
+        whiten: float = 1.0,
+        target: Literal["mapped", "fixed"] = "mapped",
+        base: Any = None,
+        preprocess: Any = "unit",
+    ) -> None:
+        self.ridge = ridge
+        self.reweight = reweight
+        self.whiten = whiten
+        self.target = target
+        self.base = base
+        self.preprocess = preprocess
+
+    @property
+    def path_settings(self) -> tuple[str, ...]:
+        """Names of the settings whose values share most of the work in `fit_many`."""
+        return ("ridge", "reweight", "whiten")
+
+    def fit_many(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        pairs: ArrayLike | None = None,
+        *,
+        settings: Sequence[Mapping[str, Any]],
+        progress: Progress | None = None,
+    ) -> list[Self]:
+        """Fit a copy of this aligner for each of several settings; the second moments are taken once.
+
+        Parameters
+        ----------
+        X, Y, pairs, progress
+            As for `fit`.
+        settings : sequence of dict
+            What each copy has other than this aligner.
+
+        Returns
+        -------
+        list of Spectral
+            Fitted, in the order of ``settings``.
+        """
+        if not all(set(changed) <= set(self.path_settings) for changed in settings):
+            return super().fit_many(X, Y, pairs, settings=settings, progress=progress)
+        copies = [clone(self).set_params(**changed) for changed in settings]
+        for copy in copies:
+            copy._validate_params()
+        shared = clone(self)
+        shared._pair_weights = self._pair_weights
+        moments = shared._moments(*shared._check(X, Y, pairs, progress), progress)
+        for copy in copies:
+            for name, value in vars(shared).items():
+                if name.endswith("_"):
+                    setattr(copy, name, value)
+            copy._solve(moments)
+        return copies
+
+    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+        self._solve(self._moments(X, Y, progress))
+
+    def _moments(self, X: NDArray, Y: NDArray, progress: Progress | None) -> SeedMoments:
+        X_s, X_t = self._seed_rows(X, Y)
+        if self.base is not None:
+            self.base_ = clone(self.base)
+            self.base_.fit(self.source_preprocess_.transform(X), self.target_preprocess_.transform(Y), self.pairs_)
+            X_s, X_t = self.base_.transform(X_s), self.base_.transform_target(X_t)
+        return seed_moments(X_s, X_t, self._pair_weights)
+
+    def _solve(self, moments: SeedMoments) -> None:
+        maps = spectral_maps(moments, self.whiten, self.ridge)
+        A, B = maps.reweighted(self.reweight)
+        self.singular_values_ = maps.singular_values
+        if self.target == "fixed":
+            self.map_ = A @ B.T
+        else:
+            self.map_, self.target_map_ = A, B
+
+    def _map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        return super()._map_source(rows if self.base is None else self.base_.transform(rows))
+
+    def _map_target(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        return super()._map_target(rows if self.base is None else self.base_.transform_target(rows))

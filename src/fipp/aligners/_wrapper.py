@@ -1,0 +1,74 @@
+"""What aligners share that fit another one and are that one in the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from fipp.aligners._base import BaseAligner
+from fipp.linalg import Progress
+
+
+class WrappingAligner(BaseAligner):
+    """An aligner whose fit ends in the fit of another, ``aligner_``, which maps for it."""
+
+    preprocess: Any = None
+    aligner_: BaseAligner
+
+    @property
+    def map_(self) -> NDArray[np.float32]:  # type: ignore[override]
+        """The map of ``aligner_``."""
+        check_is_fitted(self)
+        return self.aligner_.map_
+
+    @property
+    def target_map_(self) -> NDArray[np.float32] | None:  # type: ignore[override]
+        """The map of the target of ``aligner_``, if it has one."""
+        return self.aligner_.target_map_
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Give source vectors in the shared space.
+
+        Parameters
+        ----------
+        X : array of shape (n, d1)
+
+        Returns
+        -------
+        ndarray of shape (n, k), float32
+        """
+        check_is_fitted(self)
+        return self.aligner_.transform(X)
+
+    def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:
+        """Give target vectors in the shared space.
+
+        Parameters
+        ----------
+        Y : array of shape (m, d2)
+
+        Returns
+        -------
+        ndarray of shape (m, k), float32
+        """
+        check_is_fitted(self)
+        return self.aligner_.transform_target(Y)
+
+
+def fit_weighted(
+    aligner: BaseAligner,
+    X: NDArray,
+    Y: NDArray,
+    pairs: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+    progress: Progress | None = None,
+) -> BaseAligner:
+    """Fit a copy of an aligner, with a weight for each pair if it takes them; pairs are unique and none is empty."""
+    fitted = clone(aligner)
+    if fitted.takes_weights:
+        fitted._pair_weights = weights
+    return fitted.fit(X, Y, pairs, progress=progress)
