@@ -10,7 +10,7 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import CCA, FIPP, PLS, LowRank, Procrustes, Ridge, SelfLearning, Spectral, VecMap
+    from fipp.aligners import CCA, FIPP, PLS, Auto, Local, LowRank, Procrustes, Ridge, SelfLearning, Spectral, VecMap
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -26,10 +26,12 @@ else:
         "FIPP": "fipp.aligners",
         "PLS": "fipp.aligners",
         "Alignment": "fipp._alignment",
+        "Auto": "fipp.aligners",
         "BLIResult": "fipp.evaluate",
         "FippError": "fipp.exceptions",
         "FippWarning": "fipp.exceptions",
         "Lexicon": "fipp.io",
+        "Local": "fipp.aligners",
         "LowRank": "fipp.aligners",
         "Procrustes": "fipp.aligners",
         "Ridge": "fipp.aligners",
@@ -59,10 +61,12 @@ __all__ = [
     "FIPP",
     "PLS",
     "Alignment",
+    "Auto",
     "BLIResult",
     "FippError",
     "FippWarning",
     "Lexicon",
+    "Local",
     "LowRank",
     "Procrustes",
     "Ridge",

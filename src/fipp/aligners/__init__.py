@@ -1,8 +1,10 @@
 """Methods that bring two spaces together, all with the same verbs: ``fit``, ``transform``, ``transform_target``."""
 
+from fipp.aligners._auto import Auto
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._cca import CCA, PLS
 from fipp.aligners._fipp import FIPP
+from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ridge import LowRank, Ridge
 from fipp.aligners._self_learned import SelfLearning
@@ -23,6 +25,8 @@ METHODS: dict[str, BaseAligner] = {
     "low-rank": LowRank(),
     "spectral": Spectral(),
     "self-learning": SelfLearning(),
+    "local": Local(),
+    "auto": Auto(),
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
@@ -31,7 +35,9 @@ __all__ = [
     "FIPP",
     "METHODS",
     "PLS",
+    "Auto",
     "BaseAligner",
+    "Local",
     "LowRank",
     "Procrustes",
     "Ridge",
