@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp.linalg import Progress
-from fipp.retrieve._best import Best, best_of_block
+from fipp.retrieve._best import Best
+from fipp.retrieve._collect import Collector
 from fipp.retrieve._hubs import Hubs
 from fipp.retrieve._options import Settings, Ticker, check_count
 from fipp.retrieve._rows import Rows
-from fipp.retrieve._scores import Scan, Scores
+from fipp.retrieve._scores import Pairs, Scan, Tiles
 from fipp.retrieve._sweep import Sweep
 
 
@@ -218,10 +219,14 @@ def mean_of_best(scan: Scan, k: int, tick: Ticker) -> NDArray[np.float32]:
 def _best(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None = None) -> Best:
     k = min(k, len(scan.keys))
 
-    def work(scores: Scores) -> NDArray[np.int64]:
-        if offsets is not None:
-            scores.subtract(offsets[scores.columns])
-        return best_of_block(scores, k, best.floor[scores.rows])
+    def work(pairs: Pairs, tiles: Tiles) -> NDArray[np.int64]:
+        offset = None if offsets is None else offsets[pairs.columns]
+        found = Collector(pairs, k, best.floor[pairs.rows], offset)
+        for part, scores in tiles:
+            if offset is not None:
+                scores -= offset[part]
+            found.add(part, scores)
+        return found.best()
 
     best = Best(len(scan.queries), k)
     for rows, packed in scan.run(work):
@@ -233,10 +238,15 @@ def _best(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None 
 def _best_and_nearest(scan: Scan, k: int, csls_k: int, half: NDArray[np.float32], tick: Ticker) -> tuple[Best, Best]:
     k, csls_k = min(k, len(scan.keys)), min(csls_k, len(scan.keys))
 
-    def work(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        closest = best_of_block(scores, csls_k, nearest.floor[scores.rows])
-        scores.subtract(half[scores.columns])
-        return closest, best_of_block(scores, k, best.floor[scores.rows])
+    def work(pairs: Pairs, tiles: Tiles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        offset = half[pairs.columns]
+        closest = Collector(pairs, csls_k, nearest.floor[pairs.rows])
+        found = Collector(pairs, k, best.floor[pairs.rows], offset)
+        for part, scores in tiles:
+            closest.add(part, scores)
+            scores -= offset[part]
+            found.add(part, scores)
+        return closest.best(), found.best()
 
     nearest, best = Best(len(scan.queries), csls_k), Best(len(scan.queries), k)
     for rows, (nearest_packed, best_packed) in scan.run(work):
