@@ -62,15 +62,18 @@ def neighbours(
 
       .. math:: \log\frac{e^{\beta\cos(x, y)}}{\sum_{x' \in R} e^{\beta\cos(x', y)}};
 
-    - ``"dualis"``: an inverted softmax over two banks, after the idea of Wang et al. (2023): normalised by a bank of
-      queries, which is ``hub_reference``, and by a bank of the gallery, which is all keys K, each key itself among
-      them, in logarithms and with one β for both,
+    - ``"dualis"``: the dual inverted softmax of Wang et al. (2023), the product of two: one normalised by a bank of
+      queries, which is ``hub_reference``, and one by a bank of the gallery, which is all keys K; in logarithms,
 
       .. math:: \log\left(\frac{e^{\beta\cos(x, y)}}{\sum_{x' \in R} e^{\beta\cos(x', y)}} \cdot
                 \frac{e^{\beta\cos(x, y)}}{\sum_{y' \in K} e^{\beta\cos(y', y)}}\right).
 
-      A dynamic variant, which normalises only where the nearest key of a query is also the nearest of something in a
-      bank, is not offered: with whole vocabularies as banks that is so for every query in ``hub_reference``.
+      The published one differs in two ways. It has a β of its own for each bank; here one β serves both. Its banks are
+      training data, apart from what is searched; here a key is itself in the bank of the gallery, where at a large β
+      its cosine of 1 outweighs the others and the correction is half of that of ``"isf"``. On vectors of words,
+      neither a second β nor leaving the key out was better. The dynamic variant (DualDIS), which normalises only where
+      the nearest key of a query is also the nearest of something in a bank, is not offered: with whole vocabularies as
+      banks that is so for every query in ``hub_reference``.
 
     Parameters
     ----------
