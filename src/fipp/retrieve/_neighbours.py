@@ -70,10 +70,9 @@ def neighbours(
 
       The published one differs in two ways. It has a β of its own for each bank; here one β serves both. Its banks are
       training data, apart from what is searched; here a key is itself in the bank of the gallery, where at a large β
-      its cosine of 1 outweighs the others and the correction is half of that of ``"isf"``. On vectors of words,
-      neither a second β nor leaving the key out was better. The dynamic variant (DualDIS), which normalises only where
-      the nearest key of a query is also the nearest of something in a bank, is not offered: with whole vocabularies as
-      banks that is so for every query in ``hub_reference``.
+      its cosine of 1 outweighs the others and the correction is half of that of ``"isf"``. The dynamic variant
+      (DualDIS), which normalises only where the nearest key of a query is also the nearest of something in a bank, is
+      not offered: with whole vocabularies as banks that is so for every query in ``hub_reference``.
 
     Parameters
     ----------
