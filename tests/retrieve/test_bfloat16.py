@@ -63,6 +63,8 @@ def test_few_vectors_near_each_other_are_told_apart(keys, retrieval):
 
 def test_the_bound_holds_for_the_product(space):
     queries, keys = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9) for rows in space)
-    product = _product.Bfloat16Product(keys)(queries)
+    bfloat16 = _product.Bfloat16Product(keys)
+    product = np.empty((len(queries), len(keys)), dtype=np.float32)
+    bfloat16(bfloat16.convert(queries), slice(0, len(keys)), product)
     off = np.abs(product - queries.astype(np.float64) @ keys.T.astype(np.float64))
     assert 0 < off.max() < _product.Bfloat16Product.rounding

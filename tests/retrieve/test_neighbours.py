@@ -268,6 +268,22 @@ def test_working_memory_stays_within_what_was_given(retrieval):
     assert peak < 8e6 + result
 
 
+@pytest.mark.parametrize("retrieval", ["cosine", "dot", "csls"])
+def test_keys_that_all_tie_stand_in_order_and_take_no_more_memory(retrieval):
+    rng = np.random.default_rng(6)
+    keys = np.tile(rng.standard_normal((3, 8)), (1000, 1))
+    queries = rng.standard_normal((400, 8))
+    tracemalloc.start()
+    try:
+        found = neighbours(queries, keys, 4, retrieval=retrieval, max_memory="2 MB")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2e6 + 4 * (found.indices.nbytes + found.scores.nbytes)
+    # Row j is a copy of row j mod 3: the first four copies of the best of three.
+    np.testing.assert_array_equal(found.indices, found.indices[:, :1] % 3 + [0, 3, 6, 9])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -13,7 +13,9 @@ from fipp.retrieve._hubs import Hubs
 from fipp.retrieve._neighbours import Neighbours, Prepared, mean_of_best
 from fipp.retrieve._options import Settings, Ticker, check_count, corrects_hubs
 from fipp.retrieve._rows import Block, Rows
-from fipp.retrieve._scores import PAIRS_AT_A_TIME, Scan, pair_scores, read_block
+from fipp.retrieve._scores import Scan, pair_scores, read_block
+
+QUERIES_AT_A_TIME = 256
 
 
 class Index:
@@ -65,7 +67,7 @@ class Index:
         scan = Scan(rows, self._keys, max_memory, kept=max(k, self._prepared.settings.csls_k))
         if self._graph is None or k >= len(self._keys):
             return self._prepared.search(scan, k, Ticker(progress, len(scan)))
-        parts = list(row_blocks(len(rows), PAIRS_AT_A_TIME))
+        parts = list(row_blocks(len(rows), QUERIES_AT_A_TIME))
         tick, size = Ticker(progress, len(parts)), min(k, len(self._keys))
         indices = np.empty((len(rows), size), dtype=np.int64)
         scores = np.empty((len(rows), size), dtype=np.float32)

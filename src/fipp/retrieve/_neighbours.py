@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp.linalg import Progress
-from fipp.retrieve._best import Best, best_of_block
+from fipp.retrieve._best import Best
+from fipp.retrieve._collect import Collector
 from fipp.retrieve._hubs import Hubs
 from fipp.retrieve._options import Settings, Ticker, check_count
 from fipp.retrieve._rows import Rows
-from fipp.retrieve._scores import Scan, Scores
+from fipp.retrieve._scores import Pairs, Scan, Tiles
 from fipp.retrieve._sweep import Sweep
 
 
@@ -61,15 +62,17 @@ def neighbours(
 
       .. math:: \log\frac{e^{\beta\cos(x, y)}}{\sum_{x' \in R} e^{\beta\cos(x', y)}};
 
-    - ``"dualis"``: an inverted softmax over two banks, after the idea of Wang et al. (2023): normalised by a bank of
-      queries, which is ``hub_reference``, and by a bank of the gallery, which is all keys K, each key itself among
-      them, in logarithms and with one β for both,
+    - ``"dualis"``: the dual inverted softmax of Wang et al. (2023), the product of two: one normalised by a bank of
+      queries, which is ``hub_reference``, and one by a bank of the gallery, which is all keys K; in logarithms,
 
       .. math:: \log\left(\frac{e^{\beta\cos(x, y)}}{\sum_{x' \in R} e^{\beta\cos(x', y)}} \cdot
                 \frac{e^{\beta\cos(x, y)}}{\sum_{y' \in K} e^{\beta\cos(y', y)}}\right).
 
-      A dynamic variant, which normalises only where the nearest key of a query is also the nearest of something in a
-      bank, is not offered: with whole vocabularies as banks that is so for every query in ``hub_reference``.
+      The published one differs in two ways. It has a β of its own for each bank; here one β serves both. Its banks are
+      training data, apart from what is searched; here a key is itself in the bank of the gallery, where at a large β
+      its cosine of 1 outweighs the others and the correction is half of that of ``"isf"``. The dynamic variant
+      (DualDIS), which normalises only where the nearest key of a query is also the nearest of something in a bank, is
+      not offered: with whole vocabularies as banks that is so for every query in ``hub_reference``.
 
     Parameters
     ----------
@@ -218,10 +221,14 @@ def mean_of_best(scan: Scan, k: int, tick: Ticker) -> NDArray[np.float32]:
 def _best(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None = None) -> Best:
     k = min(k, len(scan.keys))
 
-    def work(scores: Scores) -> NDArray[np.int64]:
-        if offsets is not None:
-            scores.subtract(offsets[scores.columns])
-        return best_of_block(scores, k, best.floor[scores.rows])
+    def work(pairs: Pairs, tiles: Tiles) -> NDArray[np.int64]:
+        offset = None if offsets is None else offsets[pairs.columns]
+        found = Collector(pairs, k, best.floor[pairs.rows], offset)
+        for part, scores in tiles:
+            if offset is not None:
+                scores -= offset[part]
+            found.add(part, scores)
+        return found.best()
 
     best = Best(len(scan.queries), k)
     for rows, packed in scan.run(work):
@@ -233,10 +240,15 @@ def _best(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None 
 def _best_and_nearest(scan: Scan, k: int, csls_k: int, half: NDArray[np.float32], tick: Ticker) -> tuple[Best, Best]:
     k, csls_k = min(k, len(scan.keys)), min(csls_k, len(scan.keys))
 
-    def work(scores: Scores) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        closest = best_of_block(scores, csls_k, nearest.floor[scores.rows])
-        scores.subtract(half[scores.columns])
-        return closest, best_of_block(scores, k, best.floor[scores.rows])
+    def work(pairs: Pairs, tiles: Tiles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        offset = half[pairs.columns]
+        closest = Collector(pairs, csls_k, nearest.floor[pairs.rows])
+        found = Collector(pairs, k, best.floor[pairs.rows], offset)
+        for part, scores in tiles:
+            closest.add(part, scores)
+            scores -= offset[part]
+            found.add(part, scores)
+        return closest.best(), found.best()
 
     nearest, best = Best(len(scan.queries), csls_k), Best(len(scan.queries), k)
     for rows, (nearest_packed, best_packed) in scan.run(work):

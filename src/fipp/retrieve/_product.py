@@ -31,9 +31,13 @@ class Product:
     def __init__(self, keys: NDArray[np.float32]) -> None:
         self._keys: Any = keys
 
-    def __call__(self, queries: NDArray[np.float32], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-        """Give the product of each query with each key, in ``out`` if there is one."""
-        return np.matmul(queries, self._keys.T, out=out)
+    def convert(self, queries: NDArray[np.float32]) -> Any:
+        """Give the queries in the type that is multiplied."""
+        return queries
+
+    def __call__(self, queries: Any, part: slice, out: NDArray[np.float32]) -> None:
+        """Write the product of each converted query with each of these keys to ``out``."""
+        np.matmul(queries, self._keys[part].T, out=out)
 
 
 class Bfloat16Product(Product):
@@ -44,18 +48,15 @@ class Bfloat16Product(Product):
 
     def __init__(self, keys: NDArray[np.float32]) -> None:
         self._torch = sys.modules["torch"]
-        self._keys = self._halved(keys)
+        self._keys = self.convert(keys)
 
-    def _halved(self, vectors: NDArray[np.float32]) -> Any:
-        return self._torch.from_numpy(np.require(vectors, requirements=["C", "W"])).to(self._torch.bfloat16)
+    def convert(self, queries: NDArray[np.float32]) -> Any:
+        """Give the queries in bfloat16."""
+        return self._torch.from_numpy(np.require(queries, requirements=["C", "W"])).to(self._torch.bfloat16)
 
-    def __call__(self, queries: NDArray[np.float32], out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-        """Give the product, as float32."""
-        product: NDArray[np.float32] = (self._halved(queries) @ self._keys.T).float().numpy()
-        if out is None:
-            return product
-        out[:] = product
-        return out
+    def __call__(self, queries: Any, part: slice, out: NDArray[np.float32]) -> None:
+        """Write the product to ``out``, as float32."""
+        self._torch.from_numpy(out).copy_(queries @ self._keys[part].T)
 
 
 def product_class() -> type[Product]:

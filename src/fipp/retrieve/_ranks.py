@@ -11,7 +11,7 @@ from fipp.retrieve._hubs import Hubs
 from fipp.retrieve._neighbours import mean_of_best
 from fipp.retrieve._options import Settings, Ticker
 from fipp.retrieve._rows import Rows
-from fipp.retrieve._scores import PAIRS_AT_A_TIME, Scan, Scores, pair_scores
+from fipp.retrieve._scores import PAIRS_AT_A_TIME, Pairs, Scan, Tiles, pair_scores
 
 
 def gold_ranks(
@@ -120,11 +120,18 @@ def _count_at_least(
     """Count for each pair, sorted by the position of its query in ``scan``, the keys that reach its score."""
     first_pair = np.searchsorted(position, np.arange(len(scan.queries) + 1))
 
-    def work(scores: Scores) -> NDArray[np.int64]:
-        if offsets is not None:
-            scores.subtract(offsets[scores.columns])
-        pairs = slice(first_pair[scores.rows.start], first_pair[scores.rows.stop])
-        return _count_in_block(scores, position[pairs] - scores.rows.start, to_beat[pairs])
+    def work(pairs: Pairs, tiles: Tiles) -> NDArray[np.int64]:
+        asked = slice(first_pair[pairs.rows.start], first_pair[pairs.rows.stop])
+        rows, goal = position[asked] - pairs.rows.start, to_beat[asked]
+        found = np.zeros(len(rows), dtype=np.int64)
+        offset = None if offsets is None else offsets[pairs.columns]
+        for part, scores in tiles:
+            if offset is not None:
+                scores -= offset[part]
+            # A query may have many golds: as many pairs as the tile has queries are looked at at a time.
+            for few in row_blocks(len(rows), len(scores)):
+                found[few] += _count_in_tile(pairs, part, scores, rows[few], goal[few], offset)
+        return found
 
     counts = np.zeros(len(position), dtype=np.int64)
     for rows, found in scan.run(work):
@@ -133,17 +140,20 @@ def _count_at_least(
     return counts
 
 
-def _count_in_block(scores: Scores, rows: NDArray[np.int64], to_beat: NDArray[np.float32]) -> NDArray[np.int64]:
-    lowest = (to_beat - scores.error[rows]).astype(np.float32)
-    highest = (to_beat + scores.error[rows]).astype(np.float32)
-    sure = np.empty(len(rows), dtype=np.int64)
-    close = []
-    for pair, row in enumerate(rows):
-        fast = scores.fast[row]
-        columns = np.flatnonzero(fast >= lowest[pair])
-        # Only what lies within the error of the score to beat needs a second look; the gold itself does.
-        close.append(columns[fast[columns] <= highest[pair]])
-        sure[pair] = len(columns) - len(close[-1])
-    pairs = np.repeat(np.arange(len(rows)), [len(columns) for columns in close])
-    reached = scores.exact(rows[pairs], np.concatenate(close)) >= to_beat[pairs]
-    return sure + np.bincount(pairs[reached], minlength=len(rows))
+def _count_in_tile(
+    pairs: Pairs,
+    part: slice,
+    scores: NDArray[np.float32],
+    rows: NDArray[np.int64],
+    to_beat: NDArray[np.float32],
+    offset: NDArray[np.float32] | None,
+) -> NDArray[np.int64]:
+    error = pairs.error[rows]
+    scores = scores[rows]
+    surely = scores > (to_beat + error).astype(np.float32)[:, None]
+    counts: NDArray[np.int64] = np.count_nonzero(surely, axis=1)
+    # Only what lies within the error of the score to beat needs a second look; the gold itself does.
+    close = (scores >= (to_beat - error).astype(np.float32)[:, None]) != surely
+    which, columns = np.divmod(np.flatnonzero(close), close.shape[1])
+    reached = pairs.exact(rows[which], columns + part.start, offset) >= to_beat[which]
+    return counts + np.bincount(which[reached], minlength=len(rows))

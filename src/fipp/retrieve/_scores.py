@@ -1,16 +1,17 @@
-"""Scores of every query against every key, a block at a time: fast ones, and exact ones where it matters.
+"""Scores of every query against every key, a tile at a time: fast ones, and exact ones where it matters.
 
-A float32 product is fast, but its last bit depends on where in the block a pair happens to stand: BLAS adds
+A float32 product is fast, but its last bit depends on where in the tile a pair happens to stand: BLAS adds
 in another order at the edge of a panel. Two copies of one key would then get different scores, and another
-block size another ranking. So the product only *proposes*. It comes with a bound on its error, and whatever
+tile size another ranking. So the product only *proposes*. It comes with a bound on its error, and whatever
 the bound cannot decide is scored again, pair by pair, in float64. What is returned is therefore the same for
-every block size, number of threads and BLAS library, and copies of a key tie exactly.
+every tile size, number of threads and BLAS library, and copies of a key tie exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from threading import local
 from typing import TypeVar
 
 import numpy as np
@@ -18,17 +19,21 @@ from numpy.typing import NDArray
 
 from fipp.exceptions import FippError
 from fipp.linalg import n_threads, ordered_map, row_blocks, rows_per_block
+from fipp.linalg._memory import parse_memory
 from fipp.retrieve._product import Product, product_class
 from fipp.retrieve._rows import Block, Rows
 
 Result = TypeVar("Result")
+Tiles = Iterator[tuple[slice, NDArray[np.float32]]]
+"""Which of the keys of a block it is, and the product of the queries with these, overwritten by the next."""
 
-# Measured on 300 dimensions: smaller blocks are slower, larger ones hardly faster.
-QUERIES_AT_A_TIME = 128
+# Measured on 300 dimensions: where single-threaded BLAS is fastest, and what it leaves is still in the cache.
+QUERIES_AT_A_TIME = 1024
+KEYS_IN_A_TILE = 1024
 KEYS_AT_A_TIME = 1 << 15
 # Few enough for float64 copies of so many rows to stay in the second-level cache.
 ROWS_READ_AT_A_TIME = 128
-PAIRS_AT_A_TIME = 256
+PAIRS_AT_A_TIME = 64
 
 _ROUNDING = float(np.finfo(np.float32).eps) / 2
 _SMALLEST = float(np.finfo(np.float32).tiny)
@@ -42,82 +47,65 @@ def pair_scores(queries: NDArray[np.float32], keys: NDArray[np.float32]) -> NDAr
     >>> pair_scores(np.float32([[1, 2], [3, 4]]), np.float32([[1, 1], [0, 1]]))
     array([3., 4.])
     """
-    return np.multiply(queries, keys, dtype=np.float64).sum(axis=1)
+    # The product of two float32 is exact in float64. Converting first is faster than letting the product convert.
+    products = queries.astype(np.float64) * keys.astype(np.float64)
+    return products.sum(axis=1)
 
 
 @dataclass
-class Scores:
-    """The scores of a block of queries against a block of keys.
+class Pairs:
+    """All pairs of a block of queries and a block of keys.
 
     Attributes
     ----------
     queries, keys : Block
-        What was multiplied.
+        What is compared.
     rows, columns : slice
-        Where the block stands among all queries and all keys.
-    fast : ndarray of float32, shape (queries, keys)
-        The product, with rounding error.
+        Where the blocks stand among all queries and all keys.
+    product : Product
+        Multiplies with these keys.
     error : ndarray of float64, shape (queries,)
-        How far a fast score of that query may be from the exact one.
-    offset : ndarray of float32, shape (keys,), optional
-        What was subtracted from the scores of each key.
+        How far a product with that query may be from the exact one.
     """
 
     queries: Block
     keys: Block
     rows: slice
     columns: slice
-    fast: NDArray[np.float32]
+    product: Product
     error: NDArray[np.float64]
-    offset: NDArray[np.float32] | None = None
 
     @classmethod
-    def of(
-        cls,
-        queries: Block,
-        keys: Block,
-        rows: slice,
-        columns: slice,
-        product: Product,
-        out: NDArray[np.float32] | None = None,
-    ) -> Scores:
-        """Multiply by the ``product`` with these keys, and bound the error; ``out`` is where the scores go."""
-        error = _largest_error(queries, keys, product.rounding)
-        return cls(queries, keys, rows, columns, product(queries.vectors, out), error)
+    def of(cls, queries: Block, keys: Block, rows: slice, columns: slice, product: Product) -> Pairs:
+        """Bound the error of the product of these."""
+        return cls(queries, keys, rows, columns, product, _largest_error(queries, keys, product.rounding))
 
-    @classmethod
-    def known(
-        cls,
-        queries: Block,
-        keys: Block,
-        rows: slice,
-        columns: slice,
-        product: Product,
-        scores: NDArray[np.float32],
-    ) -> Scores:
-        """Take what the ``product`` gave before, and bound its error."""
-        return cls(queries, keys, rows, columns, scores, _largest_error(queries, keys, product.rounding))
+    def transposed(self) -> Pairs:
+        """Give the same pairs with keys and queries in each other's place; only what is known can be ranked."""
+        return Pairs.of(self.keys, self.queries, self.columns, self.rows, self.product)
 
-    def transposed(self, product: Product) -> Scores:
-        """Give the same scores of ``product`` with keys and queries in each other's place."""
-        error = _largest_error(self.keys, self.queries, product.rounding)
-        return Scores(self.keys, self.queries, self.columns, self.rows, self.fast.T, error)
+    def tiles(self, width: int, buffer: NDArray[np.float32]) -> Tiles:
+        """Multiply with so many keys at a time, into the buffer."""
+        queries = self.product.convert(self.queries.vectors)
+        size = len(self.queries.vectors)
+        for part in row_blocks(len(self.keys.vectors), width):
+            tile = buffer[: size * (part.stop - part.start)].reshape(size, -1)
+            self.product(queries, part, tile)
+            yield part, tile
 
-    def subtract(self, offset: NDArray[np.float32]) -> None:
-        """Lower the scores of each key by its ``offset`` (at most 1), in place."""
-        self.offset = offset
-        self.fast -= offset
-
-    def exact(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Score these pairs again in float64, and round once."""
+    def exact(
+        self, rows: NDArray[np.int64], columns: NDArray[np.int64], offset: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Score these pairs in float64, lower each by the ``offset`` of its key (at most 1), and round once."""
         scores = np.zeros(len(rows))
         # A product with zeros is known; without this, a query of zeros, close to every key, would be slow.
         todo = np.flatnonzero((self.queries.lengths[rows] > 0) & (self.keys.lengths[columns] > 0))
         for start in range(0, len(todo), PAIRS_AT_A_TIME):
             pairs = todo[start : start + PAIRS_AT_A_TIME]
-            scores[pairs] = pair_scores(self.queries.vectors[rows[pairs]], self.keys.vectors[columns[pairs]])
-        if self.offset is not None:
-            scores -= self.offset[columns]
+            queries, keys = self.queries.vectors.take(rows[pairs], 0), self.keys.vectors.take(columns[pairs], 0)
+            scores[pairs] = pair_scores(queries, keys)
+        if offset is not None:
+            scores -= offset[columns]
         return scores.astype(np.float32)
 
 
@@ -155,7 +143,7 @@ class Scan:
     """One pass over all pairs of a query and a key.
 
     Keys are read a wide block at a time, and every query passes by before the next block is read; memory
-    holds one block of keys and, for each thread, one block of scores.
+    holds one block of keys and, for each thread, a block of queries and a tile of scores.
 
     Parameters
     ----------
@@ -169,8 +157,8 @@ class Scan:
     Examples
     --------
     >>> scan = Scan(Rows(np.eye(3), "queries", unit=True), Rows(np.eye(3), "keys", unit=True), None)
-    >>> list(scan.run(lambda scores: scores.fast.argmax(axis=1)))
-    [(slice(0, 3, None), array([0, 1, 2]))]
+    >>> list(scan.run(lambda pairs, tiles: [tile.argmax(axis=1) for part, tile in tiles]))
+    [(slice(0, 3, None), [array([0, 1, 2])])]
     """
 
     def __init__(self, queries: Rows, keys: Rows, max_memory: int | float | str | None, *, kept: int = 1) -> None:
@@ -184,23 +172,23 @@ class Scan:
         self.queries = queries
         self.keys = keys
         self._product = product_class()
-        threads = n_threads()
-        bytes_per_vector = 4 * queries.dimensions
-        # A query is converted through float64, and what is kept of it is sorted and packed, at 64 bytes each.
-        bytes_per_query = threads * (4 * bytes_per_vector + 64 * min(kept, len(keys)))
-        self.query_step = rows_per_block(bytes_per_query, max_memory, at_most=QUERIES_AT_A_TIME)
-        # Beside each float32 score there is room for a mark of one byte and for the partial maxima.
-        bytes_per_key = bytes_per_vector + 6 * threads * self.query_step
-        if self._product is not Product:  # which holds the keys and the scores in another type, too
-            bytes_per_key *= 2
-        self.key_step = rows_per_block(bytes_per_key, max_memory, at_most=KEYS_AT_A_TIME)
+        self._buffers = local()
+        other_type = 1 if self._product is Product else 2  # which holds vectors and scores in another type, too
+        half = max(1, parse_memory(max_memory) // 2)
+        bytes_per_vector = 4 * other_type * queries.dimensions
+        self.key_step = rows_per_block(bytes_per_vector, half, at_most=KEYS_AT_A_TIME)
+        self.tile_width = min(KEYS_IN_A_TILE, self.key_step, len(keys))
+        # Beside a query and each float32 score of it there is room for a mark of one byte and for the partial maxima;
+        # what is kept of it is sorted and packed.
+        bytes_per_query = bytes_per_vector + 6 * other_type * self.tile_width + 160 * min(kept, len(keys))
+        self.query_step = rows_per_block(n_threads() * bytes_per_query, half, at_most=QUERIES_AT_A_TIME)
 
     def __len__(self) -> int:
         return len(list(row_blocks(len(self.queries), self.query_step))) * len(
             list(row_blocks(len(self.keys), self.key_step))
         )
 
-    def run(self, work: Callable[[Scores], Result]) -> Iterator[tuple[slice, Result]]:
+    def run(self, work: Callable[[Pairs, Tiles], Result]) -> Iterator[tuple[slice, Result]]:
         """Yield, block by block and in order, which queries it was and what ``work`` made of their scores."""
         blocks = list(row_blocks(len(self.queries), self.query_step))
         for columns in row_blocks(len(self.keys), self.key_step):
@@ -208,6 +196,15 @@ class Scan:
             product = self._product(keys.vectors)
 
             def reduce(rows: slice, columns: slice = columns, keys: Block = keys, product: Product = product) -> Result:
-                return work(Scores.of(self.queries.read(rows), keys, rows, columns, product))
+                pairs = Pairs.of(read_block(self.queries, rows), keys, rows, columns, product)
+                return work(pairs, pairs.tiles(self.tile_width, self._buffer()))
 
             yield from zip(blocks, ordered_map(reduce, blocks), strict=True)
+
+    def _buffer(self) -> NDArray[np.float32]:
+        """Give room for a tile, to each thread its own: memory asked for anew is slow to come."""
+        if not hasattr(self._buffers, "tile"):
+            size = min(self.query_step, len(self.queries))
+            self._buffers.tile = np.empty(size * self.tile_width, dtype=np.float32)
+        buffer: NDArray[np.float32] = self._buffers.tile
+        return buffer

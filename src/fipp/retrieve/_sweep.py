@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from fipp.linalg import n_threads, ordered_map, row_blocks
 from fipp.linalg._memory import parse_memory
-from fipp.retrieve._best import Best, best_of_block
+from fipp.retrieve._best import Best
+from fipp.retrieve._collect import Collector
 from fipp.retrieve._options import Ticker
 from fipp.retrieve._product import Product, product_class
 from fipp.retrieve._rows import Block, Rows
-from fipp.retrieve._scores import Scores, read_block
+from fipp.retrieve._scores import Pairs, read_block
 
 # Measured on 300 dimensions: narrower strips are not worth it, wider ones hardly faster.
 NARROWEST = 256
@@ -86,18 +87,19 @@ class Sweep:
         tick: Ticker,
     ) -> NDArray[np.float32]:
         """Fill ``out`` with cosines, keep the nearest keys of each query, and give r_S of these keys."""
-        of_keys = Best(len(keys.vectors), self._hub_k)
+        of_keys, whole = Best(len(keys.vectors), self._hub_k), slice(0, len(keys.vectors))
 
         def work(rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            scores = Scores.of(queries.part(rows), keys, rows, columns, product, out[rows])
+            pairs, scores = Pairs.of(queries.part(rows), keys, rows, columns, product), out[rows]
+            product(product.convert(pairs.queries.vectors), whole, scores)
             return (
-                best_of_block(scores, self._csls_k, nearest.floor[rows]),
-                best_of_block(scores.transposed(product), self._hub_k, of_keys.floor),
+                _best_of(pairs, scores, self._csls_k, nearest.floor[rows]),
+                _best_of(pairs.transposed(), scores.T, self._hub_k, of_keys.floor),
             )
 
         for rows, (of_rows, of_columns) in zip(self._blocks, ordered_map(work, self._blocks), strict=True):
             nearest.add(rows, of_rows)
-            of_keys.add(slice(0, len(keys.vectors)), of_columns)
+            of_keys.add(whole, of_columns)
             tick()
         return of_keys.means()
 
@@ -113,10 +115,23 @@ class Sweep:
         tick: Ticker,
     ) -> None:
         def work(rows: slice) -> NDArray[np.int64]:
-            scores = Scores.known(queries.part(rows), keys, rows, columns, product, cosines[rows])
-            scores.subtract(half)
-            return best_of_block(scores, self._k, best.floor[rows])
+            scores = cosines[rows]
+            scores -= half
+            pairs = Pairs.of(queries.part(rows), keys, rows, columns, product)
+            return _best_of(pairs, scores, self._k, best.floor[rows], half)
 
         for rows, found in zip(self._blocks, ordered_map(work, self._blocks), strict=True):
             best.add(rows, found)
             tick()
+
+
+def _best_of(
+    pairs: Pairs,
+    scores: NDArray[np.float32],
+    k: int,
+    floor: NDArray[np.float32],
+    offset: NDArray[np.float32] | None = None,
+) -> NDArray[np.int64]:
+    found = Collector(pairs, k, floor, offset)
+    found.add(slice(0, scores.shape[1]), scores)
+    return found.best()
