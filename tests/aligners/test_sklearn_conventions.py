@@ -12,11 +12,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from fipp import FIPP, FippError, Procrustes
+from fipp import FIPP, FippError, Procrustes, VecMap
 from fipp.linalg import n_threads
 from fipp.preprocess import Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength
 
-ALIGNERS = [FIPP, Procrustes]
+ALIGNERS = [FIPP, Procrustes, VecMap]
 PREPROCESSORS = [Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength]
 
 OWN_WORDS = {
