@@ -9,10 +9,10 @@ from sklearn.base import clone
 import fipp
 from fipp import FIPP, FippError, FippWarning, Lexicon, Procrustes, Vectors
 from fipp.aligners import BaseAligner
+from fipp.aligners._holdout import held_out_parts
 from fipp.preprocess import Isotropic, with_components
 from fipp.retrieve import gold_ranks
 from fipp.selection import select
-from fipp.aligners._holdout import held_out_parts
 
 GRID = {"epsilon": [0.05, 0.2, None], "lam": [0.25, 1.0]}
 

@@ -12,11 +12,13 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from fipp import CCA, FIPP, PLS, FippError, LowRank, Procrustes, Ridge
+from fipp import CCA, FIPP, PLS, FippError, Local, LowRank, Procrustes, Ridge, SelfLearning, Spectral, VecMap
 from fipp.linalg import n_threads
 from fipp.preprocess import Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength
 
-ALIGNERS = [CCA, FIPP, PLS, LowRank, Procrustes, Ridge]
+ALIGNERS = [CCA, FIPP, PLS, LowRank, Procrustes, Ridge, Spectral, VecMap]
+# These fit another aligner, which has the map and the preprocessing.
+WRAPPING = [Local, SelfLearning]
 PREPROCESSORS = [Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength]
 
 OWN_WORDS = {
@@ -38,16 +40,16 @@ def spaces(rng):
 
 
 @pytest.mark.filterwarnings("ignore::fipp.FippWarning")
-@pytest.mark.parametrize("cls", ALIGNERS + PREPROCESSORS)
+@pytest.mark.parametrize("cls", ALIGNERS + WRAPPING + PREPROCESSORS)
 def test_scikit_learns_own_checks_pass(cls):
-    expected = OWN_WORDS | (ONE_DIMENSIONAL_Y if cls in ALIGNERS else {})
+    expected = OWN_WORDS | (ONE_DIMENSIONAL_Y if cls in ALIGNERS + WRAPPING else {})
     results = check_estimator(cls(), expected_failed_checks=expected, on_skip=None, on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed
     assert sum(r["status"] == "passed" for r in results) >= 35
 
 
-@pytest.mark.parametrize("cls", ALIGNERS)
+@pytest.mark.parametrize("cls", ALIGNERS + WRAPPING)
 def test_init_only_stores_what_it_is_given(cls):
     parameters = inspect.signature(cls).parameters
     values = {name: object() for name in parameters}
@@ -67,7 +69,7 @@ def test_fitting_changes_no_parameter_and_only_sets_names_that_end_in_an_undersc
     assert {"map_", "pairs_", "n_features_in_", "n_features_out_"} <= public
 
 
-@pytest.mark.parametrize("cls", ALIGNERS)
+@pytest.mark.parametrize("cls", ALIGNERS + WRAPPING)
 def test_an_aligner_that_was_not_fitted_says_so(spaces, cls):
     for call in (cls().transform, cls().transform_target):
         with pytest.raises(NotFittedError):

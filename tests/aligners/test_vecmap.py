@@ -16,7 +16,7 @@ SELF_LEARNING = ("semi-supervised", "identical", "unsupervised")
 @pytest.fixture
 def words(rng):
     """Vectors whose similarities are as uneven as those of words, in 20 dimensions."""
-    return (rng.standard_normal((600, 20)) ** 3).astype(np.float32)
+    return (rng.standard_normal((400, 20)) ** 3).astype(np.float32)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_planted_rotation_is_recovered_exactly(words, turn):
 
 @pytest.mark.parametrize("mode", SELF_LEARNING)
 def test_self_learning_recovers_a_planted_rotation(words, turn, rng, mode):
-    order = rng.permutation(600)
+    order = rng.permutation(400)
     X = (words @ turn.T)[order]
     pairs = None if mode == "unsupervised" else np.stack([np.arange(15), order[:15]], axis=1)
     aligner = VecMap(mode, window=4).fit(X, words, pairs)
@@ -56,7 +56,7 @@ def test_self_learning_recovers_a_planted_rotation(words, turn, rng, mode):
 def test_self_learning_finds_most_noisy_words_from_few_pairs_where_pairs_alone_find_few(words, turn, rng):
     X = words @ turn.T + 0.3 * words.std() * rng.standard_normal(words.shape)
     alone = VecMap().fit(X, words, paired(12)).score(X, words)
-    learned = VecMap("semi-supervised", window=4).fit(X, words, paired(12)).score(X, words)
+    learned = VecMap("semi-supervised", window=10).fit(X, words, paired(12)).score(X, words)
     assert alone < 0.75
     assert learned > 0.93
 
@@ -135,8 +135,8 @@ def test_different_dimensions_meet_in_the_smaller_one(words, turn, dimensions, m
 
 def test_the_start_without_pairs_needs_no_equal_dimensions(words, rng):
     wide = words @ np.linalg.qr(rng.standard_normal((30, 20)))[0].T
-    order = rng.permutation(600)
-    pairs = from_similarity_distributions(unit_rows(wide[order]), unit_rows(words), 600, 10)
+    order = rng.permutation(400)
+    pairs = from_similarity_distributions(unit_rows(wide[order]), unit_rows(words), 400, 10)
     assert (order[pairs[:, 0]] == pairs[:, 1]).mean() > 0.99
 
 
@@ -234,7 +234,7 @@ def test_a_collapse_is_said(rng):
 def test_the_same_input_gives_the_same_bits_and_float32_nearly_those_of_float64(words, turn, mode):
     X = (words @ turn.T).astype(np.float32)
     first, second, wide = (
-        VecMap(mode, window=3).fit(x, words.astype(x.dtype), paired(600))
+        VecMap(mode, window=2).fit(x, words.astype(x.dtype), paired(400))
         for x in (X, X.copy(), X.astype(np.float64))
     )  # fmt: skip
     np.testing.assert_array_equal(first.map_, second.map_)
@@ -245,7 +245,7 @@ def test_the_same_input_gives_the_same_bits_and_float32_nearly_those_of_float64(
 
 def test_another_random_state_takes_another_way(words, turn, rng):
     X = words @ turn.T + 2 * rng.standard_normal(words.shape)
-    ways = [VecMap("semi-supervised", window=3, random_state=r).fit(X, words, paired(30)).objectives_ for r in (0, 1)]
+    ways = [VecMap("semi-supervised", window=1, random_state=r).fit(X, words, paired(30)).objectives_ for r in (0, 1)]
     assert ways[0][0] != ways[1][0]
 
 
@@ -271,8 +271,8 @@ def test_fewer_dimensions_can_be_kept(words, turn):
 
 @pytest.mark.parametrize("mode", ["supervised", "unsupervised"])
 def test_a_saved_model_maps_as_before(words, turn, tmp_path, mode):
-    source = Vectors([f"s{i}" for i in range(600)], words @ turn.T.astype(np.float32))
-    target = Vectors([f"t{i}" for i in range(600)], words)
+    source = Vectors([f"s{i}" for i in range(400)], words @ turn.T.astype(np.float32))
+    target = Vectors([f"t{i}" for i in range(400)], words)
     lexicon = None if mode == "unsupervised" else [(f"s{i}", f"t{i}") for i in range(100)]
     alignment = align(source, target, lexicon, VecMap(mode, window=2))
     alignment.save(tmp_path / "model.fipp")
@@ -285,8 +285,8 @@ def test_a_saved_model_maps_as_before(words, turn, tmp_path, mode):
 
 
 def test_identical_words_are_the_seed_of_their_mode(words, turn):
-    source = Vectors([f"{i}" if i < 60 else f"s{i}" for i in range(600)], words @ turn.T.astype(np.float32))
-    target = Vectors([f"{i}" if i < 60 else f"t{i}" for i in range(600)], words)
+    source = Vectors([f"{i}" if i < 60 else f"s{i}" for i in range(400)], words @ turn.T.astype(np.float32))
+    target = Vectors([f"{i}" if i < 60 else f"t{i}" for i in range(400)], words)
     alignment = align(source, target, method="vecmap-identical", window=2)
     assert len(alignment.aligner.pairs_) == len(Lexicon.identical(source, target))
     assert alignment.translate("s100", k=1)[0].word == "t100"
