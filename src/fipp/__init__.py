@@ -10,7 +10,7 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import CCA, FIPP, PLS, LowRank, Procrustes, Ridge
+    from fipp.aligners import CCA, FIPP, PLS, RCSLS, LowRank, Procrustes, Ridge
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -25,6 +25,7 @@ else:
         "CCA": "fipp.aligners",
         "FIPP": "fipp.aligners",
         "PLS": "fipp.aligners",
+        "RCSLS": "fipp.aligners",
         "Alignment": "fipp._alignment",
         "BLIResult": "fipp.evaluate",
         "FippError": "fipp.exceptions",
@@ -55,6 +56,7 @@ __all__ = [
     "CCA",
     "FIPP",
     "PLS",
+    "RCSLS",
     "Alignment",
     "BLIResult",
     "FippError",

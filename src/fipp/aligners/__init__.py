@@ -4,6 +4,7 @@ from fipp.aligners._base import BaseAligner
 from fipp.aligners._cca import CCA, PLS
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._procrustes import Procrustes
+from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._ridge import LowRank, Ridge
 
 METHODS: dict[str, BaseAligner] = {
@@ -14,7 +15,9 @@ METHODS: dict[str, BaseAligner] = {
     "pls": PLS(),
     "ridge": Ridge(),
     "low-rank": LowRank(),
+    "rcsls": RCSLS(),
+    "rcsls-spectral": RCSLS("spectral"),
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
-__all__ = ["CCA", "FIPP", "METHODS", "PLS", "BaseAligner", "LowRank", "Procrustes", "Ridge"]
+__all__ = ["CCA", "FIPP", "METHODS", "PLS", "RCSLS", "BaseAligner", "LowRank", "Procrustes", "Ridge"]
