@@ -10,7 +10,7 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import CCA, FIPP, PLS, RCSLS, LowRank, Procrustes, Ridge
+    from fipp.aligners import CCA, DLV, FIPP, PLS, RCSLS, BootstrapProcrustes, LowRank, Procrustes, Ridge
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -23,11 +23,13 @@ else:
     }  # fmt: skip
     _HOME = {
         "CCA": "fipp.aligners",
+        "DLV": "fipp.aligners",
         "FIPP": "fipp.aligners",
         "PLS": "fipp.aligners",
         "RCSLS": "fipp.aligners",
         "Alignment": "fipp._alignment",
         "BLIResult": "fipp.evaluate",
+        "BootstrapProcrustes": "fipp.aligners",
         "FippError": "fipp.exceptions",
         "FippWarning": "fipp.exceptions",
         "Lexicon": "fipp.io",
@@ -54,11 +56,13 @@ else:
 
 __all__ = [
     "CCA",
+    "DLV",
     "FIPP",
     "PLS",
     "RCSLS",
     "Alignment",
     "BLIResult",
+    "BootstrapProcrustes",
     "FippError",
     "FippWarning",
     "Lexicon",

@@ -12,11 +12,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from fipp import CCA, FIPP, PLS, RCSLS, FippError, LowRank, Procrustes, Ridge
+from fipp import CCA, DLV, FIPP, PLS, RCSLS, BootstrapProcrustes, FippError, LowRank, Procrustes, Ridge
 from fipp.linalg import n_threads
 from fipp.preprocess import Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength
 
-ALIGNERS = [CCA, FIPP, PLS, RCSLS, LowRank, Procrustes, Ridge]
+ALIGNERS = [CCA, DLV, FIPP, PLS, RCSLS, BootstrapProcrustes, LowRank, Procrustes, Ridge]
 PREPROCESSORS = [Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength]
 
 OWN_WORDS = {

@@ -1,7 +1,9 @@
 """Methods that bring two spaces together, all with the same verbs: ``fit``, ``transform``, ``transform_target``."""
 
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._bootstrap import BootstrapProcrustes
 from fipp.aligners._cca import CCA, PLS
+from fipp.aligners._dlv import DLV
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._rcsls import RCSLS
@@ -17,7 +19,21 @@ METHODS: dict[str, BaseAligner] = {
     "low-rank": LowRank(),
     "rcsls": RCSLS(),
     "rcsls-spectral": RCSLS("spectral"),
+    "proc-b": BootstrapProcrustes(),
+    "dlv": DLV(),
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
-__all__ = ["CCA", "FIPP", "METHODS", "PLS", "RCSLS", "BaseAligner", "LowRank", "Procrustes", "Ridge"]
+__all__ = [
+    "CCA",
+    "DLV",
+    "FIPP",
+    "METHODS",
+    "PLS",
+    "RCSLS",
+    "BaseAligner",
+    "BootstrapProcrustes",
+    "LowRank",
+    "Procrustes",
+    "Ridge",
+]

@@ -198,14 +198,18 @@ class RCSLS(BaseAligner):
         """Descend from the Procrustes rotation on, until ``after_step`` says so; give W and the losses."""
         W = rotation(weighted_cross(loss.X_s, loss.X_t))
         value, gradient = loss(W)
-        losses, promised = [value], _PROMISED if self.learning_rate == "auto" else 0.0
-        step = _first_step(W, gradient) if self.learning_rate == "auto" else float(self.learning_rate)
+        losses = [value]
+        if self.learning_rate == "auto":
+            step, wanted = _first_step(W, gradient), _PROMISED
+        else:
+            step, wanted = float(self.learning_rate), 0.0
         smallest = _SMALLEST_STEP * step
         stopped = after_step(W)
         while len(losses) <= n_steps and step > smallest and gradient.any() and stopped is not True:
             tried = self._project(W - step * gradient)
             tried_value, tried_gradient = loss(tried)
-            if value - tried_value <= promised * float(np.sum((W - tried) * gradient)):
+            fall, promise = value - tried_value, float(np.sum((W - tried) * gradient))
+            if fall <= wanted * promise:
                 step /= 2
                 continue
             W, value, gradient = tried, tried_value, tried_gradient

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg import cross_products, ordered_map, row_blocks
+from fipp.linalg import cross_products, mapped
 from fipp.retrieve import neighbours
 
 
@@ -51,8 +51,8 @@ class RelaxedCSLS:
 
     def __call__(self, W: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Give the loss at W and its gradient."""
-        of_sources = self._nearest(_product(self.X_s, W), self._Y)
-        of_targets = self._nearest(self.X_t, _product(self._X, W))
+        of_sources = self._nearest(mapped(self.X_s, W), self._Y)
+        of_targets = self._nearest(self.X_t, mapped(self._X, W))
         pull = _mean_of_rows(self._Y, of_sources) - 2 * self.X_t
         gradient = cross_products(self.X_s, pull) + cross_products(_mean_of_rows(self._X, of_targets), self.X_t)
         gradient /= len(self.X_s)
@@ -60,11 +60,6 @@ class RelaxedCSLS:
 
     def _nearest(self, queries: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np.int64]:
         return neighbours(queries, keys, self._k, retrieval="dot", max_memory=self._max_memory).indices
-
-
-def _product(X: NDArray[np.float32], W: NDArray[np.float64]) -> NDArray[np.float32]:
-    narrow = W.astype(np.float32)
-    return np.concatenate(list(ordered_map(lambda rows: X[rows] @ narrow, row_blocks(len(X)))))
 
 
 def _mean_of_rows(X: NDArray[np.float32], indices: NDArray[np.int64]) -> NDArray[np.float32]:
