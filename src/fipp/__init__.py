@@ -10,7 +10,7 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import CCA, DLV, FIPP, PLS, RCSLS, BootstrapProcrustes, LowRank, Procrustes, Ridge
+    from fipp.aligners import CCA, DLV, FIPP, ICP, PLS, RCSLS, BootstrapProcrustes, LowRank, Procrustes, Ridge
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -25,6 +25,7 @@ else:
         "CCA": "fipp.aligners",
         "DLV": "fipp.aligners",
         "FIPP": "fipp.aligners",
+        "ICP": "fipp.aligners",
         "PLS": "fipp.aligners",
         "RCSLS": "fipp.aligners",
         "Alignment": "fipp._alignment",
@@ -58,6 +59,7 @@ __all__ = [
     "CCA",
     "DLV",
     "FIPP",
+    "ICP",
     "PLS",
     "RCSLS",
     "Alignment",

@@ -1,5 +1,7 @@
 """PROC-B and DLV: pairs that are added, against loops over all words and an optimal assignment of all of them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -108,7 +110,7 @@ def likelihood(aligner, X, Y):
 def test_every_round_of_dlv_makes_its_objective_smaller(rng):
     X, Y = turned(rng, n=150, noise=0.6)
     values = [likelihood(DLV(125, n_rounds=n).fit(X, Y, SEED), X, Y) for n in (1, 2, 3, 20)]
-    assert all(later <= earlier + 1e-4 for earlier, later in zip(values, values[1:], strict=False))
+    assert all(later <= earlier + 1e-4 for earlier, later in pairwise(values))
 
 
 def test_dlv_stops_when_the_matching_stays(rng):

@@ -5,6 +5,7 @@ from fipp.aligners._bootstrap import BootstrapProcrustes
 from fipp.aligners._cca import CCA, PLS
 from fipp.aligners._dlv import DLV
 from fipp.aligners._fipp import FIPP
+from fipp.aligners._icp import ICP
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._ridge import LowRank, Ridge
@@ -21,6 +22,7 @@ METHODS: dict[str, BaseAligner] = {
     "rcsls-spectral": RCSLS("spectral"),
     "proc-b": BootstrapProcrustes(),
     "dlv": DLV(),
+    "icp": ICP(),
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
@@ -28,6 +30,7 @@ __all__ = [
     "CCA",
     "DLV",
     "FIPP",
+    "ICP",
     "METHODS",
     "PLS",
     "RCSLS",

@@ -35,7 +35,7 @@ class DLV(BaseAligner):
         k.
     n_rounds : int, default=5
         Rounds of matching and rotating, at most; fewer when the matching stays as it was.
-    max_words : int or None, default=20_000
+    max_words : int or None, default=10_000
         So many words of either side, the first ones, are matched; None is all of them.
     preprocess : str, transformer or None, default="unit+centre+unit"
         What is done to both sides first; see `fipp.preprocess`.
@@ -85,7 +85,7 @@ class DLV(BaseAligner):
         n_neighbours: int = 3,
         *,
         n_rounds: int = 5,
-        max_words: int | None = 20_000,
+        max_words: int | None = 10_000,
         preprocess: Any = "unit+centre+unit",
         max_memory: int | str | None = None,
     ) -> None:
