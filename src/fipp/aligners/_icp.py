@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -15,9 +16,14 @@ from fipp.aligners._base import BaseAligner
 from fipp.aligners._cycle_icp import CycleMaps, PrincipalAxes, cycle_icp
 from fipp.aligners._moment_start import Moments, best_rotations
 from fipp.aligners._mutual_pairs import mutual_pairs
+from fipp.exceptions import FippWarning
 from fipp.linalg import Progress, mapped, rotation, weighted_cross
 
 _MOMENT_STEPS = 40
+# Measured on four pairs of vectors: the one start that led to a good map ended 15 % below the worst, bad ones 3 %.
+_STANDS_OUT = 0.95
+# Of a mean squared length of 1 on either side: so close, all starts may have found the way.
+_ALL_RIGHT = 0.1
 
 
 class ICP(BaseAligner):
@@ -35,8 +41,8 @@ class ICP(BaseAligner):
     only the few that agree best are run.
 
     Without pairs there is no certainty: two languages or sets of vectors that are not alike enough end in a map that
-    is worth nothing. Look at some translations before trusting it; a few dozen known pairs and another method are
-    worth more.
+    is worth nothing. A warning says so when no start stands out. Look at some translations before trusting it; a few
+    dozen known pairs and another method are worth more.
 
     Parameters
     ----------
@@ -190,5 +196,16 @@ class ICP(BaseAligner):
             )
             tick(len(runs))
         self.losses_ = np.array([run.loss for run in runs])
+        self._warn_unless_one_stands_out()
         best = runs[int(np.argmin(self.losses_))]
         return mutual_pairs(mapped(X.coordinates, best.W), Y.coordinates, retrieval="csls")[0]
+
+    def _warn_unless_one_stands_out(self) -> None:
+        best, worst = float(self.losses_.min()), float(self.losses_.max())
+        if len(self.losses_) > 1 and best > max(_STANDS_OUT * worst, _ALL_RIGHT):
+            warnings.warn(
+                "no start brings the words of both sides closer than the others do, which is how it looks when none "
+                "has found the way: the map is probably worth nothing. Look at some translations, or take known pairs",
+                FippWarning,
+                stacklevel=5,
+            )
