@@ -9,6 +9,7 @@ from fipp.aligners._icp import ICP
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._ridge import LowRank, Ridge
+from fipp.aligners._vecmap import VecMap
 
 METHODS: dict[str, BaseAligner] = {
     "fipp": FIPP(),
@@ -16,6 +17,10 @@ METHODS: dict[str, BaseAligner] = {
     "cca": CCA(),
     "cca-rotation": CCA(whiten=False, preprocess=None),
     "pls": PLS(),
+    "vecmap": VecMap(),
+    "vecmap-semi": VecMap("semi-supervised"),
+    "vecmap-identical": VecMap("identical"),
+    "vecmap-unsupervised": VecMap("unsupervised"),
     "ridge": Ridge(),
     "low-rank": LowRank(),
     "rcsls": RCSLS(),
