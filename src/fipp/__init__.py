@@ -10,7 +10,7 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import CCA, DLV, FIPP, ICP, PLS, RCSLS, BootstrapProcrustes, LowRank, Procrustes, Ridge
+    from fipp.aligners import CCA, DLV, FIPP, ICP, PLS, RCSLS, BootstrapProcrustes, LowRank, Procrustes, Ridge, VecMap
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors

@@ -44,4 +44,5 @@ __all__ = [
     "LowRank",
     "Procrustes",
     "Ridge",
+    "VecMap",
 ]
