@@ -33,7 +33,7 @@ class DLV(BaseAligner):
     ----------
     n_neighbours : int, default=3
         k.
-    n_rounds : int, default=5
+    n_rounds : int, default=3
         Rounds of matching and rotating, at most; fewer when the matching stays as it was.
     max_words : int or None, default=10_000
         So many words of either side, the first ones, are matched; None is all of them.
@@ -84,7 +84,7 @@ class DLV(BaseAligner):
         self,
         n_neighbours: int = 3,
         *,
-        n_rounds: int = 5,
+        n_rounds: int = 3,
         max_words: int | None = 10_000,
         preprocess: Any = "unit+centre+unit",
         max_memory: int | str | None = None,
