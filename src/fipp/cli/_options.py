@@ -30,6 +30,11 @@ Retrieval = Annotated[
         "over the source, or over source and target, or by inner product.",
     ),
 ]
+Beta = Annotated[
+    float,
+    typer.Option(metavar="B", help="β of the inverted softmax (isf, dualis): the larger, the more the nearest count."),
+]
+BETA = 30.0
 Strict = Annotated[bool, typer.Option("--strict", metavar=FLAG, help="Refuse files with rows that cannot be used.")]
 Json = Annotated[bool, typer.Option("--json", metavar=FLAG, help="Print one JSON object and no notes.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar=FLAG, help="No notes and no progress.")]
