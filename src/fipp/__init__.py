@@ -10,7 +10,23 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import CCA, FIPP, PLS, Auto, Local, LowRank, Procrustes, Ridge, SelfLearning, Spectral, VecMap
+    from fipp.aligners import (
+        CCA,
+        DLV,
+        FIPP,
+        ICP,
+        PLS,
+        RCSLS,
+        Auto,
+        BootstrapProcrustes,
+        Local,
+        LowRank,
+        Procrustes,
+        Ridge,
+        SelfLearning,
+        Spectral,
+        VecMap,
+    )
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -23,11 +39,15 @@ else:
     }  # fmt: skip
     _HOME = {
         "CCA": "fipp.aligners",
+        "DLV": "fipp.aligners",
         "FIPP": "fipp.aligners",
+        "ICP": "fipp.aligners",
         "PLS": "fipp.aligners",
+        "RCSLS": "fipp.aligners",
         "Alignment": "fipp._alignment",
         "Auto": "fipp.aligners",
         "BLIResult": "fipp.evaluate",
+        "BootstrapProcrustes": "fipp.aligners",
         "FippError": "fipp.exceptions",
         "FippWarning": "fipp.exceptions",
         "Lexicon": "fipp.io",
@@ -58,11 +78,15 @@ else:
 
 __all__ = [
     "CCA",
+    "DLV",
     "FIPP",
+    "ICP",
     "PLS",
+    "RCSLS",
     "Alignment",
     "Auto",
     "BLIResult",
+    "BootstrapProcrustes",
     "FippError",
     "FippWarning",
     "Lexicon",

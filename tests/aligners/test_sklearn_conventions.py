@@ -12,11 +12,26 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from fipp import CCA, FIPP, PLS, FippError, Local, LowRank, Procrustes, Ridge, SelfLearning, Spectral, VecMap
+from fipp import (
+    CCA,
+    DLV,
+    FIPP,
+    PLS,
+    RCSLS,
+    BootstrapProcrustes,
+    FippError,
+    Local,
+    LowRank,
+    Procrustes,
+    Ridge,
+    SelfLearning,
+    Spectral,
+    VecMap,
+)
 from fipp.linalg import n_threads
 from fipp.preprocess import Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength
 
-ALIGNERS = [CCA, FIPP, PLS, LowRank, Procrustes, Ridge, Spectral, VecMap]
+ALIGNERS = [CCA, DLV, FIPP, PLS, RCSLS, BootstrapProcrustes, LowRank, Procrustes, Ridge, Spectral, VecMap]
 # These fit another aligner, which has the map and the preprocessing.
 WRAPPING = [Local, SelfLearning]
 PREPROCESSORS = [Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength]

@@ -2,10 +2,14 @@
 
 from fipp.aligners._auto import Auto
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._bootstrap import BootstrapProcrustes
 from fipp.aligners._cca import CCA, PLS
+from fipp.aligners._dlv import DLV
 from fipp.aligners._fipp import FIPP
+from fipp.aligners._icp import ICP
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
+from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._ridge import LowRank, Ridge
 from fipp.aligners._self_learned import SelfLearning
 from fipp.aligners._spectral import Spectral
@@ -14,13 +18,18 @@ from fipp.aligners._vecmap import VecMap
 METHODS: dict[str, BaseAligner] = {
     "fipp": FIPP(),
     "procrustes": Procrustes(),
+    "proc-b": BootstrapProcrustes(),
     "cca": CCA(),
     "cca-rotation": CCA(whiten=False, preprocess=None),
     "pls": PLS(),
+    "dlv": DLV(),
+    "rcsls": RCSLS(),
+    "rcsls-spectral": RCSLS("spectral"),
     "vecmap": VecMap(),
     "vecmap-semi": VecMap("semi-supervised"),
     "vecmap-identical": VecMap("identical"),
     "vecmap-unsupervised": VecMap("unsupervised"),
+    "icp": ICP(),
     "ridge": Ridge(),
     "low-rank": LowRank(),
     "spectral": Spectral(),
@@ -32,11 +41,15 @@ METHODS: dict[str, BaseAligner] = {
 
 __all__ = [
     "CCA",
+    "DLV",
     "FIPP",
+    "ICP",
     "METHODS",
     "PLS",
+    "RCSLS",
     "Auto",
     "BaseAligner",
+    "BootstrapProcrustes",
     "Local",
     "LowRank",
     "Procrustes",
