@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING
 from fipp._version import __version__
 
 if TYPE_CHECKING:
-    from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
+    from fipp import (
+        aligners,
+        comparison,
+        datasets,
+        evaluate,
+        io,
+        linalg,
+        preprocess,
+        report,
+        retrieve,
+        selection,
+        study,
+    )
     from fipp._alignment import Alignment, Translation, align
     from fipp.aligners import CCA, FIPP, PLS, LowRank, Procrustes, Ridge
+    from fipp.comparison import compare_methods
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -19,7 +32,8 @@ else:
     # numpy, scipy and scikit-learn take a second or more to load. They are loaded when a name is first asked for, so
     # that `fipp --help` answers at once.
     _MODULES = {
-        "aligners", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve", "selection", "study",
+        "aligners", "comparison", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve",
+        "selection", "study",
     }  # fmt: skip
     _HOME = {
         "CCA": "fipp.aligners",
@@ -36,6 +50,7 @@ else:
         "Translation": "fipp._alignment",
         "Vectors": "fipp.io",
         "align": "fipp._alignment",
+        "compare_methods": "fipp.comparison",
         "pip_distance": "fipp.linalg",
     }
 
@@ -68,6 +83,8 @@ __all__ = [
     "__version__",
     "align",
     "aligners",
+    "compare_methods",
+    "comparison",
     "datasets",
     "evaluate",
     "io",

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from fipp._version import __version__
 from fipp.cli import (
     _align,
+    _compare,
     _convert,
     _demo,
     _download,
@@ -74,6 +75,7 @@ for _name, _module in {
     "align": _align,
     "tune": _tune,
     "methods": _methods,
+    "compare": _compare,
     "eval": _evaluate,
     "translate": _translate,
     "transform": _transform,

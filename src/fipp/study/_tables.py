@@ -16,6 +16,19 @@ from fipp.study._results import Record
 
 FORMATS = ("markdown", "csv", "latex", "json")
 
+
+class Figure(str):
+    """A figure as it is to be shown, with whatever belongs to it; ``strong`` makes it bold where a format can."""
+
+    strong: bool = False
+
+    def __new__(cls, text: str, strong: bool = False) -> Figure:
+        """Make it of its text."""
+        figure = super().__new__(cls, text)
+        figure.strong = strong
+        return figure
+
+
 Value = str | float | None
 
 
@@ -217,21 +230,32 @@ def _shown(value: Value, digits: int) -> str:
 
 
 def _markdown(table: Table) -> str:
+    def cell(value: Value) -> str:
+        text = _shown(value, table.digits).replace("|", r"\|")
+        return f"**{text}**" if _is_strong(value) else text
+
     def line(values: Sequence[Value]) -> str:
-        return "| " + " | ".join(_shown(value, table.digits).replace("|", r"\|") for value in values) + " |"
+        return "| " + " | ".join(map(cell, values)) + " |"
 
     rule = "|---" + "".join("|---:" if numeric else "|---" for numeric in _numeric(table)[1:]) + "|"
     return "\n".join([f"## {table.title}", "", line(table.header), rule, *map(line, table.rows), ""])
 
 
 _LATEX = {"\\": r"\textbackslash{}", **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "~": r"\textasciitilde{}"}
-_LATEX |= {"^": r"\textasciicircum{}", "→": r"$\to$", "–": "--"}
+_LATEX |= {"^": r"\textasciicircum{}", "→": r"$\to$", "–": "--", "≈": r"$\approx$", "≥": r"$\ge$", "×": r"$\times$"}
+
+
+def _is_strong(value: Value) -> bool:
+    return isinstance(value, Figure) and value.strong
 
 
 def _latex(table: Table) -> str:
+    def cell(value: Value) -> str:
+        text = "".join(_LATEX.get(sign, sign) for sign in _shown(value, table.digits))
+        return rf"\textbf{{{text}}}" if _is_strong(value) else text
+
     def line(values: Sequence[Value]) -> str:
-        shown = ("".join(_LATEX.get(sign, sign) for sign in _shown(value, table.digits)) for value in values)
-        return "    " + " & ".join(shown) + r" \\"
+        return "    " + " & ".join(map(cell, values)) + r" \\"
 
     return "\n".join(
         [
@@ -250,4 +274,4 @@ def _latex(table: Table) -> str:
 
 def _numeric(table: Table) -> list[bool]:
     """Tell for each column whether it holds numbers."""
-    return [any(isinstance(row[place], float) for row in table.rows) for place in range(len(table.header))]
+    return [any(isinstance(row[place], (float, Figure)) for row in table.rows) for place in range(len(table.header))]
