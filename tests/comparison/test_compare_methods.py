@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from small_languages import make_languages
 
 import fipp
-from small_languages import make_languages
 from fipp import FIPP, FippError, FippWarning, Procrustes, compare_methods
 from fipp.aligners import METHODS
 from fipp.comparison._run import as_methods
