@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         study,
     )
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import CCA, FIPP, PLS, LowRank, Procrustes, Ridge
+    from fipp.aligners import CCA, FIPP, MUSE, PLS, LowRank, Procrustes, ResidualMLP, Ridge
     from fipp.comparison import compare_methods
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
@@ -45,7 +45,9 @@ else:
         "FippWarning": "fipp.exceptions",
         "Lexicon": "fipp.io",
         "LowRank": "fipp.aligners",
+        "MUSE": "fipp.aligners",
         "Procrustes": "fipp.aligners",
+        "ResidualMLP": "fipp.aligners",
         "Ridge": "fipp.aligners",
         "Translation": "fipp._alignment",
         "Vectors": "fipp.io",
@@ -69,6 +71,7 @@ else:
 __all__ = [
     "CCA",
     "FIPP",
+    "MUSE",
     "PLS",
     "Alignment",
     "BLIResult",
@@ -77,6 +80,7 @@ __all__ = [
     "Lexicon",
     "LowRank",
     "Procrustes",
+    "ResidualMLP",
     "Ridge",
     "Translation",
     "Vectors",

@@ -3,6 +3,8 @@
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._cca import CCA, PLS
 from fipp.aligners._fipp import FIPP
+from fipp.aligners._mlp import ResidualMLP
+from fipp.aligners._muse import MUSE
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ridge import LowRank, Ridge
 
@@ -14,7 +16,10 @@ METHODS: dict[str, BaseAligner] = {
     "pls": PLS(),
     "ridge": Ridge(),
     "low-rank": LowRank(),
+    "mlp": ResidualMLP(),
+    "muse": MUSE(),
+    "muse-adversarial": MUSE(mode="adversarial"),
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
-__all__ = ["CCA", "FIPP", "METHODS", "PLS", "BaseAligner", "LowRank", "Procrustes", "Ridge"]
+__all__ = ["CCA", "FIPP", "METHODS", "MUSE", "PLS", "BaseAligner", "LowRank", "Procrustes", "ResidualMLP", "Ridge"]
