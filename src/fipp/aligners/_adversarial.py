@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg import Progress
+from fipp.linalg import Progress, cross_products, rotation, single_threaded_blas
 from fipp.linalg._torch import one_torch_thread, torch_for
 
 _LEAK = 0.2
@@ -19,6 +19,7 @@ _REPORTS = 100
 class Game:
     """How it is played; see `MUSE`."""
 
+    n_components: int
     n_steps: int
     hidden: int
     batch_size: int
@@ -32,7 +33,7 @@ class Game:
 def adversarial_map(
     X: NDArray[np.float32], Y: NDArray[np.float32], game: Game, random_state: int, progress: Progress | None = None
 ) -> NDArray[np.float32]:
-    """Play the game and give the map of shape (d1, d2), near orthogonal.
+    """Play the game between the principal components of both sides, and give the map of shape (d1, d2).
 
     Parameters
     ----------
@@ -46,21 +47,46 @@ def adversarial_map(
         Called as ``progress(done, total)``.
     """
     torch = torch_for("the adversarial start of MUSE")
+    p = min(game.n_components, X.shape[1], Y.shape[1])
+    sides = principal_axes(X, p), principal_axes(Y, p)
+    reduced = [_of_mean_length_1(V @ axes) for V, axes in zip((X, Y), sides, strict=True)]
     with one_torch_thread(torch), torch.random.fork_rng(devices=[]):
         torch.manual_seed(random_state)
-        return _play(torch, torch.from_numpy(X), torch.from_numpy(Y), game, progress)
+        omega = _play(torch, *map(torch.from_numpy, reduced), game, progress)
+    # The game leaves it near orthogonal; the nearest orthogonal one is what counts.
+    omega = rotation(omega.astype(np.float64)).astype(np.float32)
+    return sides[0] @ omega @ sides[1].T
+
+
+@single_threaded_blas
+def principal_axes(X: NDArray[np.float32], p: int) -> NDArray[np.float32]:
+    """Give the p directions in which X varies most, falling, each turned to where its distribution is skewed.
+
+    Spaces that differ by a rotation have the same axes in the same order; only their signs would be left to chance.
+
+    Examples
+    --------
+    >>> X = np.float32([[3.0, 0.0], [-1.0, 0.5], [-1.0, -0.5], [-1.0, 0.0]])
+    >>> np.allclose(principal_axes(X, 1), [[1], [0]]), np.allclose(principal_axes(-X, 1), [[-1], [0]])
+    (True, True)
+    """
+    axes = np.linalg.eigh(cross_products(X, X))[1][:, ::-1][:, :p].astype(np.float32)
+    skewness = np.power(X @ axes, 3).mean(axis=0, dtype=np.float64)
+    turned: NDArray[np.float32] = axes * np.where(skewness < 0, -1, 1).astype(np.float32)
+    return np.ascontiguousarray(turned)
+
+
+def _of_mean_length_1(X: NDArray[np.float32]) -> NDArray[np.float32]:
+    return X / np.float32(max(float(np.linalg.norm(X, axis=1).mean()), 1e-12))
 
 
 def _play(torch: Any, X: Any, Y: Any, game: Game, progress: Progress | None) -> NDArray[np.float32]:
     # Vectors of about length 1 in many dimensions are small numbers; the layers are made for entries of about 1.
     X, Y = (V * (V.shape[1] ** 0.5) for V in (X, Y))
-    start = torch.linalg.qr(torch.randn(max(X.shape[1], Y.shape[1]), min(X.shape[1], Y.shape[1])))[0]
-    omega = torch.eye(X.shape[1]) if X.shape[1] == Y.shape[1] else start.T if X.shape[1] < Y.shape[1] else start
-    omega = omega.contiguous().requires_grad_()
+    omega = torch.eye(X.shape[1]).requires_grad_()
     discriminator = _discriminator(torch, Y.shape[1], game)
     judge = torch.nn.BCEWithLogitsLoss()
-    sizes = torch.full((2 * game.batch_size,), game.smoothing)
-    answers = sizes.clone()
+    answers = torch.full((2 * game.batch_size,), game.smoothing)
     answers[: game.batch_size] = 1 - game.smoothing  # mapped source vectors come first
     optimisers = [torch.optim.SGD(what, lr=game.learning_rate) for what in ([omega], discriminator.parameters())]
     for step in range(game.n_steps):

@@ -53,24 +53,28 @@ class MUSE(BaseAligner):
         How often the dictionary is found again.
     n_words : int, default=10000
         The most frequent words of either side, which the dictionary is made of. Rows must be in order of frequency.
-    n_restarts : int, default=4
+    n_restarts : int, default=2
         Games with different random numbers, of which the best by the criterion is taken.
+    n_components : int, default=50
+        The game is played between so many principal components of either side, whose axes, in order and turned to
+        where they are skewed, are its start. The published one is played in all dimensions and takes hours without a
+        graphics processor.
     n_steps : int, default=6000
-        Steps of the map in a game. The published settings are 156,250 in 5 epochs on a graphics processor.
-    hidden : int, default=512
+        Steps of the map in a game; published: 156,250.
+    hidden : int, default=256
         Width of the discriminator's two hidden layers; published: 2048.
-    batch_size : int, default=64
-        Vectors of either side in a step; published: 32.
-    n_discriminator_steps : int, default=3
+    batch_size : int, default=32
+        Vectors of either side in a step.
+    n_discriminator_steps : int, default=2
         Steps of the discriminator for one of the map; published: 5.
-    learning_rate : float, default=0.1
-        Of both, falling to a tenth by the end of the game.
+    learning_rate : float, default=0.3
+        Of both, falling to a tenth by the end of the game; published: 0.1.
     dropout, smoothing : float, default=0.1
         Of the discriminator's input, and of the answers that it learns.
     beta : float, default=0.01
         β of Ω ← (1 + β)Ω − βΩΩᵀΩ, which keeps the map near orthogonal.
-    n_frequent : int, default=75000
-        The words that the game draws from, evenly.
+    n_frequent : int, default=5000
+        The most frequent words, which the game draws from, evenly; published: 75,000.
     preprocess : str, transformer or None, default="unit+centre+unit"
         What is done to both sides first; see `fipp.preprocess`.
     random_state : int, default=0
@@ -118,6 +122,7 @@ class MUSE(BaseAligner):
         "n_refinements": [Interval(Integral, 0, None, closed="left")],
         "n_words": [_AT_LEAST_1],
         "n_restarts": [_AT_LEAST_1],
+        "n_components": [_AT_LEAST_1],
         "n_steps": [_AT_LEAST_1],
         "hidden": [_AT_LEAST_1],
         "batch_size": [_AT_LEAST_1],
@@ -137,16 +142,17 @@ class MUSE(BaseAligner):
         mode: str = "supervised",
         n_refinements: int = 3,
         n_words: int = 10_000,
-        n_restarts: int = 4,
+        n_restarts: int = 2,
+        n_components: int = 50,
         n_steps: int = 6000,
-        hidden: int = 512,
-        batch_size: int = 64,
-        n_discriminator_steps: int = 3,
-        learning_rate: float = 0.1,
+        hidden: int = 256,
+        batch_size: int = 32,
+        n_discriminator_steps: int = 2,
+        learning_rate: float = 0.3,
         dropout: float = 0.1,
         smoothing: float = 0.1,
         beta: float = 0.01,
-        n_frequent: int = 75_000,
+        n_frequent: int = 5000,
         preprocess: Any = "unit+centre+unit",
         random_state: int = 0,
         max_memory: int | str | None = None,
@@ -155,6 +161,7 @@ class MUSE(BaseAligner):
         self.n_refinements = n_refinements
         self.n_words = n_words
         self.n_restarts = n_restarts
+        self.n_components = n_components
         self.n_steps = n_steps
         self.hidden = hidden
         self.batch_size = batch_size
@@ -200,6 +207,7 @@ class MUSE(BaseAligner):
         if not (X_drawn.any() and Y_drawn.any()):
             raise FippError("one side has no vectors that are not zero: there is nothing to learn from")
         game = Game(
+            n_components=self.n_components,
             n_steps=self.n_steps,
             hidden=self.hidden,
             batch_size=self.batch_size,
@@ -213,9 +221,7 @@ class MUSE(BaseAligner):
         for number in range(self.n_restarts):
             seed = self.random_state + number
             advance = None if progress is None else _shifted(progress, number * self.n_steps, self._total_steps())
-            # The game leaves its map near orthogonal; the nearest orthogonal one is what counts.
-            played = adversarial_map(X_drawn, Y_drawn, game, seed, advance)
-            maps.append(rotation(played.astype(np.float64)).astype(np.float32))
+            maps.append(adversarial_map(X_drawn, Y_drawn, game, seed, advance))
             criteria.append(self._translations(maps[-1], source, target)[1])
         self.restart_criteria_ = np.array(criteria)
         return maps[int(np.argmax(criteria))]
