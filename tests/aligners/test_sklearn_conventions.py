@@ -12,11 +12,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from fipp import CCA, FIPP, PLS, FippError, LowRank, Procrustes, Ridge
+from fipp import CCA, FIPP, MUSE, PLS, FippError, LowRank, Procrustes, ResidualMLP, Ridge
 from fipp.linalg import n_threads
 from fipp.preprocess import Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength
 
-ALIGNERS = [CCA, FIPP, PLS, LowRank, Procrustes, Ridge]
+ALIGNERS = [CCA, FIPP, MUSE, PLS, LowRank, Procrustes, ResidualMLP, Ridge]
 PREPROCESSORS = [Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength]
 
 OWN_WORDS = {

@@ -49,13 +49,13 @@ def adversarial_map(
     torch = torch_for("the adversarial start of MUSE")
     p = min(game.n_components, X.shape[1], Y.shape[1])
     sides = principal_axes(X, p), principal_axes(Y, p)
-    reduced = [_of_mean_length_1(V @ axes) for V, axes in zip((X, Y), sides, strict=True)]
+    source, target = (_of_mean_length_1(V @ axes) for V, axes in zip((X, Y), sides, strict=True))
     with one_torch_thread(torch), torch.random.fork_rng(devices=[]):
         torch.manual_seed(random_state)
-        omega = _play(torch, *map(torch.from_numpy, reduced), game, progress)
+        played = _play(torch, torch.from_numpy(source), torch.from_numpy(target), game, progress)
     # The game leaves it near orthogonal; the nearest orthogonal one is what counts.
-    omega = rotation(omega.astype(np.float64)).astype(np.float32)
-    return sides[0] @ omega @ sides[1].T
+    omega = rotation(played.astype(np.float64)).astype(np.float32)
+    return np.asarray(sides[0] @ omega @ sides[1].T, dtype=np.float32)
 
 
 @single_threaded_blas
