@@ -18,7 +18,7 @@ METHODS: dict[str, BaseAligner] = {
     "low-rank": LowRank(),
     "mlp": ResidualMLP(),
     "muse": MUSE(),
-    "muse-adversarial": MUSE(mode="adversarial", n_refinements=10),
+    "muse-adversarial": MUSE(mode="adversarial", n_refinements=8, n_words=5000),
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
