@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         study,
     )
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import CCA, FIPP, MUSE, PLS, LowRank, Procrustes, ResidualMLP, Ridge
+    from fipp.aligners import CCA, FIPP, MUSE, PLS, LowRank, Procrustes, ResidualMLP, Ridge, VecMap
     from fipp.comparison import compare_methods
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
@@ -50,6 +50,7 @@ else:
         "ResidualMLP": "fipp.aligners",
         "Ridge": "fipp.aligners",
         "Translation": "fipp._alignment",
+        "VecMap": "fipp.aligners",
         "Vectors": "fipp.io",
         "align": "fipp._alignment",
         "compare_methods": "fipp.comparison",
@@ -83,6 +84,7 @@ __all__ = [
     "ResidualMLP",
     "Ridge",
     "Translation",
+    "VecMap",
     "Vectors",
     "__version__",
     "align",

@@ -9,6 +9,7 @@ import fipp
 
 COMMANDS = [
     "align", "tune", "methods", "compare", "eval", "translate", "transform", "convert", "info", "similarity",
+    "analogies",
     "download", "xling", "demo",
 ]  # fmt: skip
 

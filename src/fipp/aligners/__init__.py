@@ -7,6 +7,7 @@ from fipp.aligners._mlp import ResidualMLP
 from fipp.aligners._muse import MUSE
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ridge import LowRank, Ridge
+from fipp.aligners._vecmap import VecMap
 
 METHODS: dict[str, BaseAligner] = {
     "fipp": FIPP(),
@@ -14,6 +15,10 @@ METHODS: dict[str, BaseAligner] = {
     "cca": CCA(),
     "cca-rotation": CCA(whiten=False, preprocess=None),
     "pls": PLS(),
+    "vecmap": VecMap(),
+    "vecmap-semi": VecMap("semi-supervised"),
+    "vecmap-identical": VecMap("identical"),
+    "vecmap-unsupervised": VecMap("unsupervised"),
     "ridge": Ridge(),
     "low-rank": LowRank(),
     "mlp": ResidualMLP(),
@@ -22,4 +27,6 @@ METHODS: dict[str, BaseAligner] = {
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
-__all__ = ["CCA", "FIPP", "METHODS", "MUSE", "PLS", "BaseAligner", "LowRank", "Procrustes", "ResidualMLP", "Ridge"]
+__all__ = [
+    "CCA", "FIPP", "METHODS", "MUSE", "PLS", "BaseAligner", "LowRank", "Procrustes", "ResidualMLP", "Ridge", "VecMap",
+]  # fmt: skip

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from fipp._version import __version__
 from fipp.cli import (
     _align,
+    _analogies,
     _compare,
     _convert,
     _demo,
@@ -82,6 +83,7 @@ for _name, _module in {
     "convert": _convert,
     "info": _info,
     "similarity": _similarity,
+    "analogies": _analogies,
     "download": _download,
     "xling": _xling,
     "demo": _demo,

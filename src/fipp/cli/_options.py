@@ -30,6 +30,11 @@ Retrieval = Annotated[
         "over the source, or over source and target, or by inner product.",
     ),
 ]
+Beta = Annotated[
+    float,
+    typer.Option(metavar="B", help="β of the inverted softmax (isf, dualis): the larger, the more the nearest count."),
+]
+BETA = 30.0
 Format = Annotated[str, typer.Option(metavar="markdown|csv|latex|json", help="Of the tables.")]
 TablesOutput = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the tables here instead.")

@@ -38,12 +38,24 @@ def command(
             help="Which vectors to take where a language has several; en-fr:en=FILE for one pair. Repeatable.",
         ),
     ] = None,
+    similarity: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Files of word similarity named by language, such as en-simlex999.tsv. Without it, a folder "
+            "'similarity' beside the others.",
+        ),
+    ] = None,
     results: Annotated[
         Path | None,
         typer.Option(metavar="FILE.jsonl", help="Keep results here as they come; what it holds is not run again."),
     ] = None,
     format: _options.Format = "markdown",
     output: _options.TablesOutput = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Draw spectra, inner products and the descent here as PNG (matplotlib)."),
+    ] = None,
     jobs: Annotated[
         int, typer.Option(metavar="N", min=1, help="Pairs at a time, each in a process with one thread.")
     ] = 1,
@@ -62,9 +74,11 @@ def command(
         raise FippError(f"there is no format {format!r}; known are {', '.join(study.FORMATS)}")
     if output is not None:
         _files.check_output(output)
+    if figures is not None:
+        study.check_figures()
     report = _console.Reporter(quiet)
     wanted = _options.split_names(tables)
-    found = study.discover(vectors, dictionaries, choices or ())
+    found = study.discover(vectors, dictionaries, choices or (), similarity)
     cells = study.make_plan(
         found,
         pairs=_options.split_names(pairs),
@@ -82,4 +96,7 @@ def command(
     for record in records.values():
         if "error" in record:
             _console.warn(f"{record['pair']} {record['size']} {record['variant']}: {record['error']}")
+    if figures is not None:
+        drawn = study.plot_study(cells, records, figures)
+        report.note(f"{len(drawn)} figures in {figures}")
     _files.write_text(study.render(study.make_tables(cells, records, wanted), format), output)

@@ -18,7 +18,8 @@ from fipp.comparison._measure import RETRIEVALS, Record, pairs_taken
 from fipp.evaluate import BLIResult, compare
 from fipp.evaluate._bli import result_of_queries
 from fipp.exceptions import FippError
-from fipp.study._tables import FORMATS, Figure, Table, Value, render
+from fipp.study._render import FORMATS, render
+from fipp.study._tables import Figure, Table, Value
 
 # A difference from the best that chance makes at least so often is no difference.
 _SIGNIFICANT = 0.05

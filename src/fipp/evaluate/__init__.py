@@ -1,6 +1,7 @@
 """How well an alignment worked, and what the spaces are like."""
 
-from fipp.evaluate._analogy import Analogy, AnalogyResult, analogies, load_analogies
+from fipp.evaluate._analogy import AnalogyResult, analogies, cross_analogies
+from fipp.evaluate._analogy_file import Analogy, load_analogies
 from fipp.evaluate._bli import BLIResult, bli
 from fipp.evaluate._compare import Comparison, compare
 from fipp.evaluate._resampling import Interval
@@ -22,6 +23,7 @@ __all__ = [
     "analogies",
     "bli",
     "compare",
+    "cross_analogies",
     "cross_similarity",
     "describe",
     "load_analogies",
