@@ -8,13 +8,26 @@ from typing import TYPE_CHECKING
 from fipp._version import __version__
 
 if TYPE_CHECKING:
-    from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
+    from fipp import (
+        aligners,
+        comparison,
+        datasets,
+        evaluate,
+        io,
+        linalg,
+        preprocess,
+        report,
+        retrieve,
+        selection,
+        study,
+    )
     from fipp._alignment import Alignment, Translation, align
     from fipp.aligners import (
         CCA,
         DLV,
         FIPP,
         ICP,
+        MUSE,
         PLS,
         RCSLS,
         Auto,
@@ -22,11 +35,13 @@ if TYPE_CHECKING:
         Local,
         LowRank,
         Procrustes,
+        ResidualMLP,
         Ridge,
         SelfLearning,
         Spectral,
         VecMap,
     )
+    from fipp.comparison import compare_methods
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -35,13 +50,15 @@ else:
     # numpy, scipy and scikit-learn take a second or more to load. They are loaded when a name is first asked for, so
     # that `fipp --help` answers at once.
     _MODULES = {
-        "aligners", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve", "selection", "study",
+        "aligners", "comparison", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve",
+        "selection", "study",
     }  # fmt: skip
     _HOME = {
         "CCA": "fipp.aligners",
         "DLV": "fipp.aligners",
         "FIPP": "fipp.aligners",
         "ICP": "fipp.aligners",
+        "MUSE": "fipp.aligners",
         "PLS": "fipp.aligners",
         "RCSLS": "fipp.aligners",
         "Alignment": "fipp._alignment",
@@ -54,6 +71,7 @@ else:
         "Local": "fipp.aligners",
         "LowRank": "fipp.aligners",
         "Procrustes": "fipp.aligners",
+        "ResidualMLP": "fipp.aligners",
         "Ridge": "fipp.aligners",
         "SelfLearning": "fipp.aligners",
         "Spectral": "fipp.aligners",
@@ -61,6 +79,7 @@ else:
         "VecMap": "fipp.aligners",
         "Vectors": "fipp.io",
         "align": "fipp._alignment",
+        "compare_methods": "fipp.comparison",
         "pip_distance": "fipp.linalg",
     }
 
@@ -81,6 +100,7 @@ __all__ = [
     "DLV",
     "FIPP",
     "ICP",
+    "MUSE",
     "PLS",
     "RCSLS",
     "Alignment",
@@ -93,6 +113,7 @@ __all__ = [
     "Local",
     "LowRank",
     "Procrustes",
+    "ResidualMLP",
     "Ridge",
     "SelfLearning",
     "Spectral",
@@ -102,6 +123,8 @@ __all__ = [
     "__version__",
     "align",
     "aligners",
+    "compare_methods",
+    "comparison",
     "datasets",
     "evaluate",
     "io",

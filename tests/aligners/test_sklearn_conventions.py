@@ -16,6 +16,7 @@ from fipp import (
     CCA,
     DLV,
     FIPP,
+    MUSE,
     PLS,
     RCSLS,
     BootstrapProcrustes,
@@ -23,6 +24,7 @@ from fipp import (
     Local,
     LowRank,
     Procrustes,
+    ResidualMLP,
     Ridge,
     SelfLearning,
     Spectral,
@@ -31,7 +33,21 @@ from fipp import (
 from fipp.linalg import n_threads
 from fipp.preprocess import Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength
 
-ALIGNERS = [CCA, DLV, FIPP, PLS, RCSLS, BootstrapProcrustes, LowRank, Procrustes, Ridge, Spectral, VecMap]
+ALIGNERS = [
+    CCA,
+    DLV,
+    FIPP,
+    MUSE,
+    PLS,
+    RCSLS,
+    BootstrapProcrustes,
+    LowRank,
+    Procrustes,
+    ResidualMLP,
+    Ridge,
+    Spectral,
+    VecMap,
+]
 # These fit another aligner, which has the map and the preprocessing.
 WRAPPING = [Local, SelfLearning]
 PREPROCESSORS = [Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength]

@@ -8,6 +8,8 @@ from fipp.aligners._dlv import DLV
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._icp import ICP
 from fipp.aligners._local import Local
+from fipp.aligners._mlp import ResidualMLP
+from fipp.aligners._muse import MUSE
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._ridge import LowRank, Ridge
@@ -29,9 +31,12 @@ METHODS: dict[str, BaseAligner] = {
     "vecmap-semi": VecMap("semi-supervised"),
     "vecmap-identical": VecMap("identical"),
     "vecmap-unsupervised": VecMap("unsupervised"),
+    "muse": MUSE(),
+    "muse-adversarial": MUSE(mode="adversarial", n_refinements=8, n_words=5000),
     "icp": ICP(),
     "ridge": Ridge(),
     "low-rank": LowRank(),
+    "mlp": ResidualMLP(),
     "spectral": Spectral(),
     "self-learning": SelfLearning(),
     "local": Local(),
@@ -45,6 +50,7 @@ __all__ = [
     "FIPP",
     "ICP",
     "METHODS",
+    "MUSE",
     "PLS",
     "RCSLS",
     "Auto",
@@ -53,6 +59,7 @@ __all__ = [
     "Local",
     "LowRank",
     "Procrustes",
+    "ResidualMLP",
     "Ridge",
     "SelfLearning",
     "Spectral",

@@ -13,6 +13,7 @@ from fipp._version import __version__
 from fipp.cli import (
     _align,
     _analogies,
+    _compare,
     _convert,
     _demo,
     _download,
@@ -75,6 +76,7 @@ for _name, _module in {
     "align": _align,
     "tune": _tune,
     "methods": _methods,
+    "compare": _compare,
     "eval": _evaluate,
     "translate": _translate,
     "transform": _transform,

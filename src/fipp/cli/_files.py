@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +59,18 @@ def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *,
 
     Alignment.load(model)  # a wrong file is refused before the vectors are read, which takes longer
     return Alignment.load(model, load_vectors(source, report, limit=limit), load_vectors(target, report, limit=limit))
+
+
+def write_text(text: str, output: Path | None) -> None:
+    """Write text to a file, whole or not at all, or to standard output without one."""
+    from fipp.io._atomic import atomic_path
+
+    if output is None:
+        sys.stdout.write(text)
+        return
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    _console.written.append(output)
 
 
 def check_sides(model: Path | None, target: bool, across: Path | None) -> None:

@@ -35,9 +35,24 @@ Beta = Annotated[
     typer.Option(metavar="B", help="β of the inverted softmax (isf, dualis): the larger, the more the nearest count."),
 ]
 BETA = 30.0
+Format = Annotated[str, typer.Option(metavar="markdown|csv|latex|json", help="Of the tables.")]
+TablesOutput = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the tables here instead.")
+]
 Strict = Annotated[bool, typer.Option("--strict", metavar=FLAG, help="Refuse files with rows that cannot be used.")]
 Json = Annotated[bool, typer.Option("--json", metavar=FLAG, help="Print one JSON object and no notes.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar=FLAG, help="No notes and no progress.")]
+
+
+def split_names(names: str | None) -> list[str] | None:
+    """Read names given with commas between them.
+
+    Examples
+    --------
+    >>> split_names("fipp, Procrustes")
+    ['fipp', 'procrustes']
+    """
+    return None if names is None else [name.strip().lower() for name in names.split(",") if name.strip()]
 
 
 def parse_value(text: str) -> Any:

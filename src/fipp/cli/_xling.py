@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -51,10 +50,8 @@ def command(
         Path | None,
         typer.Option(metavar="FILE.jsonl", help="Keep results here as they come; what it holds is not run again."),
     ] = None,
-    format: Annotated[str, typer.Option(metavar="markdown|csv|latex|json", help="Of the tables.")] = "markdown",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the tables here instead.")
-    ] = None,
+    format: _options.Format = "markdown",
+    output: _options.TablesOutput = None,
     figures: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Draw spectra, inner products and the descent here as PNG (matplotlib)."),
@@ -80,13 +77,13 @@ def command(
     if figures is not None:
         study.check_figures()
     report = _console.Reporter(quiet)
-    wanted = _split(tables)
+    wanted = _options.split_names(tables)
     found = study.discover(vectors, dictionaries, choices or (), similarity)
     cells = study.make_plan(
         found,
-        pairs=_split(pairs),
-        sizes=_split(sizes) or (),
-        methods=_split(methods),
+        pairs=_options.split_names(pairs),
+        sizes=_options.split_names(sizes) or (),
+        methods=_options.split_names(methods),
         tables=wanted,
         sgd_steps=sgd_steps,
         limit=limit,
@@ -102,19 +99,4 @@ def command(
     if figures is not None:
         drawn = study.plot_study(cells, records, figures)
         report.note(f"{len(drawn)} figures in {figures}")
-    _write(study.render(study.make_tables(cells, records, wanted), format), output)
-
-
-def _write(text: str, output: Path | None) -> None:
-    from fipp.io._atomic import atomic_path
-
-    if output is None:
-        sys.stdout.write(text)
-        return
-    with atomic_path(output) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    _console.written.append(output)
-
-
-def _split(names: str | None) -> list[str] | None:
-    return None if names is None else [name.strip().lower() for name in names.split(",") if name.strip()]
+    _files.write_text(study.render(study.make_tables(cells, records, wanted), format), output)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from fipp.exceptions import FippError
-from fipp.study._tables import Table, Value
+from fipp.study._tables import Figure, Table, Value
 
 FORMATS = ("markdown", "csv", "latex", "json")
 
@@ -90,8 +90,12 @@ def _notes(table: Table) -> list[str]:
 
 
 def _markdown(table: Table) -> str:
+    def cell(value: str) -> str:
+        text = value.replace("|", r"\|")
+        return f"**{text}**" if _is_strong(value) else text
+
     def line(values: Sequence[str]) -> str:
-        return "| " + " | ".join(value.replace("|", r"\|") for value in values) + " |"
+        return "| " + " | ".join(map(cell, values)) + " |"
 
     rule = "|---" + "".join("|---:" if numeric else "|---" for numeric in _numeric(table)[1:]) + "|"
     notes = [text for note in _notes(table) for text in (note, "")]
@@ -99,15 +103,22 @@ def _markdown(table: Table) -> str:
 
 
 _LATEX = {"\\": r"\textbackslash{}", **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "~": r"\textasciitilde{}"}
-_LATEX |= {"^": r"\textasciicircum{}", "→": r"$\to$", "–": "--"}
+_LATEX |= {"^": r"\textasciicircum{}", "→": r"$\to$", "–": "--", "≈": r"$\approx$", "≥": r"$\ge$", "×": r"$\times$"}
+
+
+def _is_strong(value: str) -> bool:
+    return isinstance(value, Figure) and value.strong
 
 
 def _latex(table: Table) -> str:
     def escaped(text: str) -> str:
         return "".join(_LATEX.get(sign, sign) for sign in text)
 
+    def cell(value: str) -> str:
+        return rf"\textbf{{{escaped(value)}}}" if _is_strong(value) else escaped(value)
+
     def line(values: Sequence[str]) -> str:
-        return "    " + " & ".join(map(escaped, values)) + r" \\"
+        return "    " + " & ".join(map(cell, values)) + r" \\"
 
     return "\n".join(
         [
@@ -126,4 +137,4 @@ def _latex(table: Table) -> str:
 
 def _numeric(table: Table) -> list[bool]:
     """Tell for each column whether it holds numbers."""
-    return [any(isinstance(row[place], float) for row in table.rows) for place in range(len(table.header))]
+    return [any(isinstance(row[place], (float, Figure)) for row in table.rows) for place in range(len(table.header))]

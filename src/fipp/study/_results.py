@@ -44,7 +44,7 @@ def read_results(path: str | Path) -> dict[str, Record]:
             key = record["key"]
         except (ValueError, TypeError, KeyError):
             raise FippError(
-                f"line {number} of {path} is not a result of `fipp xling`; give --results another file, or remove it"
+                f"line {number} of {path} is not a result that fipp kept there; name another file, or remove it"
             ) from None
         if "error" not in record:
             records[key] = record

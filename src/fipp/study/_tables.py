@@ -12,6 +12,19 @@ from fipp.study._results import Record
 from fipp.study._specs import BLI, SIMILARITY, TABLES, Column, TableSpec, with_others
 from fipp.study._variants import VARIANTS
 
+
+class Figure(str):
+    """A figure as it is to be shown, with whatever belongs to it; ``strong`` makes it bold where a format can."""
+
+    strong: bool = False
+
+    def __new__(cls, text: str, strong: bool = False) -> Figure:
+        """Make it of its text."""
+        figure = super().__new__(cls, text)
+        figure.strong = strong
+        return figure
+
+
 Value = str | float | None
 
 

@@ -1,0 +1,298 @@
+"""Procrustes refined by dictionaries that it finds itself, from known pairs or from an adversarial start (MUSE)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fipp.aligners._adversarial import Game, adversarial_map
+from fipp.aligners._base import BaseAligner
+from fipp.exceptions import FippError, FippWarning
+from fipp.linalg import Progress, rotation, unit_rows, weighted_cross
+from fipp.retrieve import neighbours
+
+_AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
+
+
+@dataclass(frozen=True)
+class _Refined:
+    """A map, how good it looks without any dictionary, and how many refinements it took."""
+
+    map: NDArray[np.float32]
+    criterion: float
+    rounds: int
+
+
+class MUSE(BaseAligner):
+    r"""Rotation, refined by mutual CSLS neighbours; from known pairs, or from none by an adversarial start.
+
+    .. math:: Ω_{i+1} = \arg\min_{ΩΩ^\top = I} \sum_{(x, y) ∈ D(Ω_i)} \|xΩ - y\|^2
+
+    where D(Ω) are the pairs of the ``n_words`` most frequent words of both sides that are each other's best
+    translation by CSLS under Ω. The first Ω is that of the known pairs (``"supervised"``), or the generator of a game
+    (``"adversarial"``): a discriminator learns to tell mapped source vectors from target vectors, and Ω, kept near
+    orthogonal, to be mistaken.
+
+    Of all maps the one is kept whose deemed translations of the most frequent source words have the highest mean
+    cosine; no dictionary is looked at for that. (The published code chooses by the *test* dictionary when it learns
+    from pairs.)
+
+    Parameters
+    ----------
+    mode : {"supervised", "adversarial"}, default="supervised"
+        What to start from. ``"adversarial"`` needs no pairs, but torch: ``pip install 'fipp[torch]'``. It may fail
+        to find anything; a warning says so.
+    n_refinements : int, default=3
+        How often the dictionary is found again.
+    n_words : int, default=10000
+        The most frequent words of either side, which the dictionary is made of. Rows must be in order of frequency.
+    n_restarts : int, default=2
+        Games with different random numbers, of which the best by the criterion is taken.
+    n_components : int, default=50
+        The game is played between so many principal components of either side, whose axes, in order and turned to
+        where they are skewed, are its start. The published one is played in all dimensions and takes hours without a
+        graphics processor.
+    n_steps : int, default=6000
+        Steps of the map in a game; published: 156,250.
+    hidden : int, default=256
+        Width of the discriminator's two hidden layers; published: 2048.
+    batch_size : int, default=32
+        Vectors of either side in a step.
+    n_discriminator_steps : int, default=2
+        Steps of the discriminator for one of the map; published: 5.
+    learning_rate : float, default=0.3
+        Of both, falling to a tenth by the end of the game; published: 0.1.
+    dropout, smoothing : float, default=0.1
+        Of the discriminator's input, and of the answers that it learns.
+    beta : float, default=0.01
+        β of Ω ← (1 + β)Ω − βΩΩᵀΩ, which keeps the map near orthogonal.
+    n_frequent : int, default=5000
+        The most frequent words, which the game draws from, evenly; published: 75,000.
+    preprocess : str, transformer or None, default="unit+centre+unit"
+        What is done to both sides first; see `fipp.preprocess`.
+    random_state : int, default=0
+        Of the games; from pairs nothing is random.
+    max_memory : int or str, optional
+        Working memory.
+
+    Attributes
+    ----------
+    map_ : ndarray of shape (d1, d2)
+        Ω.
+    criterion_ : float
+        Mean cosine of the deemed translations of the most frequent words.
+    n_rounds_ : int
+        After how many refinements the map was best.
+    restart_criteria_ : ndarray of shape (n_restarts,)
+        With ``"adversarial"``, the criterion of each game, not refined.
+    null_criterion_ : float
+        With ``"adversarial"``, what refinement makes of a random rotation: a result that is no better is worth nothing.
+    collapsed_ : bool
+        With ``"adversarial"``, whether that is so.
+    pairs_ : ndarray of shape (c, 2)
+        The known pairs; none with ``"adversarial"``.
+
+    References
+    ----------
+    Conneau, Lample, Ranzato, Denoyer, Jégou: Word translation without parallel data. ICLR 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fipp import MUSE
+    >>> rng = np.random.default_rng(0)
+    >>> Y = rng.standard_normal((300, 5))
+    >>> turn = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    >>> aligner = MUSE(preprocess="unit").fit(Y @ turn.T, Y, [(i, i) for i in range(20)])
+    >>> bool(np.allclose(aligner.map_, turn, atol=1e-5))
+    True
+    """
+
+    default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"preprocess": ("unit", "unit+centre+unit", "isotropic")}
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "mode": [StrOptions({"supervised", "adversarial"})],
+        "n_refinements": [Interval(Integral, 0, None, closed="left")],
+        "n_words": [_AT_LEAST_1],
+        "n_restarts": [_AT_LEAST_1],
+        "n_components": [_AT_LEAST_1],
+        "n_steps": [_AT_LEAST_1],
+        "hidden": [_AT_LEAST_1],
+        "batch_size": [_AT_LEAST_1],
+        "n_discriminator_steps": [_AT_LEAST_1],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "smoothing": [Interval(Real, 0, 0.5, closed="left")],
+        "beta": [Interval(Real, 0, 0.5, closed="both")],
+        "n_frequent": [_AT_LEAST_1],
+        "preprocess": "no_validation",
+        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "max_memory": "no_validation",
+    }
+
+    def __init__(
+        self,
+        mode: str = "supervised",
+        n_refinements: int = 3,
+        n_words: int = 10_000,
+        n_restarts: int = 2,
+        n_components: int = 50,
+        n_steps: int = 6000,
+        hidden: int = 256,
+        batch_size: int = 32,
+        n_discriminator_steps: int = 2,
+        learning_rate: float = 0.3,
+        dropout: float = 0.1,
+        smoothing: float = 0.1,
+        beta: float = 0.01,
+        n_frequent: int = 5000,
+        preprocess: Any = "unit+centre+unit",
+        random_state: int = 0,
+        max_memory: int | str | None = None,
+    ) -> None:
+        self.mode = mode
+        self.n_refinements = n_refinements
+        self.n_words = n_words
+        self.n_restarts = n_restarts
+        self.n_components = n_components
+        self.n_steps = n_steps
+        self.hidden = hidden
+        self.batch_size = batch_size
+        self.n_discriminator_steps = n_discriminator_steps
+        self.learning_rate = learning_rate
+        self.dropout = dropout
+        self.smoothing = smoothing
+        self.beta = beta
+        self.n_frequent = n_frequent
+        self.preprocess = preprocess
+        self.random_state = random_state
+        self.max_memory = max_memory
+
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether known pairs are needed: with ``mode="supervised"``."""
+        return self.mode == "supervised"
+
+    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+        source = self.source_preprocess_.transform(X[: self.n_words])
+        target = self.target_preprocess_.transform(Y[: self.n_words])
+        if self.mode == "supervised":
+            X_s, X_t = self._seed_rows(X, Y)
+            start = rotation(weighted_cross(X_s, X_t)).astype(np.float32)
+        else:
+            start = self._play(X, Y, source, target, progress)
+        refined = self._refine(start, source, target, progress)
+        self.map_, self.criterion_, self.n_rounds_ = refined.map, refined.criterion, refined.rounds
+        if self.mode == "adversarial":
+            self._compare_with_chance(source, target)
+
+    def _play(
+        self,
+        X: NDArray,
+        Y: NDArray,
+        source: NDArray[np.float32],
+        target: NDArray[np.float32],
+        progress: Progress | None,
+    ) -> NDArray[np.float32]:
+        """Give the map of the best of several games."""
+        X_drawn = self.source_preprocess_.transform(X[: self.n_frequent])
+        Y_drawn = self.target_preprocess_.transform(Y[: self.n_frequent])
+        if not (X_drawn.any() and Y_drawn.any()):
+            raise FippError("one side has no vectors that are not zero: there is nothing to learn from")
+        game = Game(
+            n_components=self.n_components,
+            n_steps=self.n_steps,
+            hidden=self.hidden,
+            batch_size=self.batch_size,
+            n_discriminator_steps=self.n_discriminator_steps,
+            learning_rate=self.learning_rate,
+            dropout=self.dropout,
+            smoothing=self.smoothing,
+            beta=self.beta,
+        )
+        maps, criteria = [], []
+        for number in range(self.n_restarts):
+            seed = self.random_state + number
+            advance = None if progress is None else _shifted(progress, number * self.n_steps, self._total_steps())
+            maps.append(adversarial_map(X_drawn, Y_drawn, game, seed, advance))
+            criteria.append(self._translations(maps[-1], source, target)[1])
+        self.restart_criteria_ = np.array(criteria)
+        return maps[int(np.argmax(criteria))]
+
+    def _total_steps(self) -> int:
+        return self.n_restarts * self.n_steps
+
+    def _refine(
+        self,
+        start: NDArray[np.float32],
+        source: NDArray[np.float32],
+        target: NDArray[np.float32],
+        progress: Progress | None = None,
+    ) -> _Refined:
+        """Give the best by the criterion of the start and its refinements."""
+        omega, best = start, None
+        for rounds in range(self.n_refinements + 1):
+            forth, criterion = self._translations(omega, source, target)
+            if best is None or criterion > best.criterion:
+                best = _Refined(omega, criterion, rounds)
+            if rounds < self.n_refinements:
+                X_d, Y_d = self._mutual(forth, omega, source, target)
+                if not len(X_d):
+                    break
+                omega = rotation(weighted_cross(X_d, Y_d)).astype(np.float32)
+            if progress is not None:
+                progress(rounds + 1, self.n_refinements + 1)
+        assert best is not None  # there is always the start
+        return best
+
+    def _translations(
+        self, omega: NDArray[np.float32], source: NDArray[np.float32], target: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int64], float]:
+        """Give the best target word by CSLS of each source word, and the mean cosine of these pairs."""
+        mapped = source @ omega
+        best = neighbours(mapped, target, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
+        cosines = np.einsum("ij,ij->i", unit_rows(mapped), unit_rows(target[best]))
+        return best, float(cosines.mean(dtype=np.float64))
+
+    def _mutual(
+        self,
+        forth: NDArray[np.int64],
+        omega: NDArray[np.float32],
+        source: NDArray[np.float32],
+        target: NDArray[np.float32],
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Give the vectors of the pairs of which each word is the best translation of the other."""
+        back = neighbours(target, source @ omega, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
+        agree = (back[forth] == np.arange(len(forth))) & source.any(axis=1)
+        return source[agree], target[forth[agree]]
+
+    def _compare_with_chance(self, source: NDArray[np.float32], target: NDArray[np.float32]) -> None:
+        """Warn if a random rotation, refined in the same way, does as well: then nothing was found."""
+        d1, d2 = source.shape[1], target.shape[1]
+        random = np.random.default_rng(self.random_state).standard_normal((d1, d2))
+        null = self._refine(rotation(random).astype(np.float32), source, target)
+        self.null_criterion_ = null.criterion
+        # Refinement agrees with itself whatever it began with, within a few per cent.
+        self.collapsed_ = bool(self.criterion_ < null.criterion + _MARGIN * abs(null.criterion))
+        if self.collapsed_:
+            warnings.warn(
+                f"the adversarial start found nothing: the mean cosine of its translations is {self.criterion_:.3f}, "
+                f"and {self.null_criterion_:.3f} after a random start. Give known pairs, or try another random_state, "
+                "more n_restarts or n_steps",
+                FippWarning,
+                stacklevel=2,
+            )
+
+
+_MARGIN = 0.1
+
+
+def _shifted(progress: Progress, before: int, total: int) -> Progress:
+    return lambda done, _: progress(before + done, total)

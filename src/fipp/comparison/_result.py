@@ -1,0 +1,269 @@
+"""What comes of a comparison: a score for each method, the best of them, and the table in several formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fipp.aligners import BaseAligner
+from fipp.comparison._measure import RETRIEVALS, Record, pairs_taken
+from fipp.evaluate import BLIResult, compare
+from fipp.evaluate._bli import result_of_queries
+from fipp.exceptions import FippError
+from fipp.study._render import FORMATS, render
+from fipp.study._tables import Figure, Table, Value
+
+# A difference from the best that chance makes at least so often is no difference.
+_SIGNIFICANT = 0.05
+_RESAMPLES = 2000
+_SHOWN = {"map": "MAP", "p@1": "P@1"}
+_RETRIEVAL_NAMES = {"cosine": "NN", "csls": "CSLS"}
+_COLUMNS = [(measure, retrieval) for measure in _SHOWN for retrieval in RETRIEVALS]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What was compared on: sizes, counts, the queries of the test dictionary."""
+
+    dimensions: tuple[int, int]
+    words: tuple[int, int]
+    seed: Mapping[str, tuple[int, int]]
+    queries: NDArray[np.int64]
+    query_words: tuple[str, ...]
+    total: int
+    level: float
+    threads: int
+    checksums: tuple[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give everything but the queries as numbers and text that JSON can hold."""
+        sides = zip(("source", "target"), self.words, self.dimensions, self.checksums, strict=True)
+        return {
+            **{side: {"words": n, "dimensions": d, "checksum": checksum} for side, n, d, checksum in sides},
+            "pairs": {kind: {"found": found, "total": total} for kind, (found, total) in self.seed.items()},
+            "test": {"pairs": len(self.queries), "total": self.total, "coverage": len(self.queries) / self.total},
+            "threads": self.threads,
+        }
+
+
+@dataclass(frozen=True)
+class MethodScore:
+    """How one method did.
+
+    Attributes
+    ----------
+    name : str
+        As in the table.
+    aligner : str
+        The class with its settings.
+    pairs : {"seed", "identical words", "none"}
+        What it learned from.
+    same_dimensions : bool
+        Whether it needs as many dimensions on both sides.
+    results : dict of str to BLIResult
+        Under ``"cosine"`` and ``"csls"``; empty if it failed.
+    seconds : float or None
+        Of the fit alone; with the import of what the method needs beside numpy and scipy.
+    memory : int or None
+        Bytes that the fit took at its peak, beside the vocabularies; None where it could not be told.
+    error : str or None
+        Why there is no result.
+    warnings : tuple of str
+        What the method warned of.
+    """
+
+    name: str
+    aligner: str
+    pairs: str
+    same_dimensions: bool
+    results: Mapping[str, BLIResult] = field(default_factory=dict, repr=False)
+    seconds: float | None = None
+    memory: int | None = None
+    error: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, aligner: BaseAligner, record: Record, setting: Setting) -> MethodScore:
+        """Make it of what was measured."""
+        results = {
+            retrieval: result_of_queries(
+                np.array(record[retrieval]["precision"]),
+                np.array(record[retrieval]["ranks"], dtype=np.int64),
+                setting.queries,
+                setting.total,
+                retrieval,
+                words=setting.query_words,
+            )
+            for retrieval in RETRIEVALS
+            if retrieval in record
+        }
+        return cls(
+            name,
+            " ".join(repr(aligner).split()),
+            pairs_taken(aligner),
+            aligner.same_dimensions,
+            results,
+            record.get("seconds"),
+            record.get("memory"),
+            record.get("error"),
+            tuple(record["warnings"]),
+        )
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return f"{self.name}: {self.error}"
+        scores = (f"{_RETRIEVAL_NAMES[way]} {result.map:.4f}" for way, result in self.results.items())
+        return f"{self.name}: MAP {', '.join(scores)}, {self.seconds:.1f} s"
+
+
+@dataclass(frozen=True)
+class MethodComparison:
+    """Methods side by side; `fipp.compare_methods` makes it.
+
+    Attributes
+    ----------
+    scores : tuple of MethodScore
+        In the order in which the methods were given.
+    setting : Setting
+        What they were compared on.
+    """
+
+    scores: tuple[MethodScore, ...]
+    setting: Setting
+
+    def best(self, retrieval: str = "cosine", measure: str = "map") -> MethodScore:
+        """Give the method with the highest score; of equal ones the first."""
+        done = [score for score in self.scores if score.error is None]
+        if not done:
+            raise FippError(f"no method could run; {self.scores[0]}")
+        return max(done, key=lambda score: score.results[retrieval].per_query(measure).mean())
+
+    @cached_property
+    def p_values(self) -> dict[tuple[str, str, str], float]:
+        """How often chance alone puts a method so far behind the best: by name, retrieval and measure.
+
+        The paired sign-flip test of `fipp.evaluate.compare`; not corrected for the number of methods.
+        """
+        values: dict[tuple[str, str, str], float] = {}
+        done = [score for score in self.scores if score.error is None]
+        for retrieval in RETRIEVALS if done else ():
+            for measure in _SHOWN:
+                best = self.best(retrieval, measure)
+                for score in done:
+                    against = (best.results[retrieval], score.results[retrieval], measure)
+                    tied = score is best
+                    p = 1.0 if tied else compare(*against, n_resamples=_RESAMPLES).p_value
+                    values[score.name, retrieval, measure] = p
+        return values
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give everything as numbers and text that JSON can hold."""
+        return {**self.setting.as_dict(), "methods": [self._describe(score) for score in self.scores]}
+
+    def _describe(self, score: MethodScore) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "name": score.name,
+            "aligner": score.aligner,
+            "pairs": score.pairs,
+            "same_dimensions": score.same_dimensions,
+            "seconds": score.seconds,
+            "memory": score.memory,
+            "error": score.error,
+            "warnings": list(score.warnings),
+        }
+        for retrieval, result in score.results.items():
+            told[retrieval] = result.as_dict(interval=self.setting.level)
+            told[retrieval]["p_values"] = {measure: self.p_values[score.name, retrieval, measure] for measure in _SHOWN}
+        return told
+
+    def render(self, format: str = "markdown") -> str:
+        """Write the table as text.
+
+        Parameters
+        ----------
+        format : {"markdown", "csv", "latex", "json"}, default="markdown"
+
+        Returns
+        -------
+        str
+        """
+        if format not in FORMATS:
+            raise FippError(f"there is no format {format!r}; known are {', '.join(FORMATS)}")
+        if format == "json":
+            return json.dumps(self.as_dict(), ensure_ascii=False, indent=1) + "\n"
+        if format == "csv":
+            return self._csv()
+        if format == "latex":
+            return render([self._table(f"{self._title()}. {self._legend()}")], format)
+        return render([self._table(self._title())], format) + f"\n{self._legend()}\n"
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def _title(self) -> str:
+        s = self.setting
+        seed = "".join(f", {found:,} of {total:,} pairs ({kind})" for kind, (found, total) in s.seed.items())
+        return (
+            f"{s.words[0]:,} × {s.dimensions[0]} → {s.words[1]:,} × {s.dimensions[1]}{seed}, "
+            f"{len(s.queries):,} of {s.total:,} test words"
+        )
+
+    def _legend(self) -> str:
+        return (
+            f"In brackets {100 * self.setting.level:g} % bootstrap intervals over the test words. The best is bold; "
+            f"≈: not significantly worse than the best (paired sign flips, p ≥ {_SIGNIFICANT}). Seconds and memory, "
+            f"beside the vocabularies, are of the fit, threads: {self.setting.threads}."
+        )
+
+    def _table(self, title: str) -> Table:
+        header = ["method", *(f"{_SHOWN[measure]} {_RETRIEVAL_NAMES[retrieval]}" for measure, retrieval in _COLUMNS)]
+        failed = any(score.error for score in self.scores)
+        rows: list[list[Value]] = [
+            [
+                score.name,
+                *(self._figure(score, measure, retrieval) for measure, retrieval in _COLUMNS),
+                None if score.seconds is None else Figure(f"{score.seconds:.1f}"),
+                None if score.memory is None else Figure(f"{score.memory / 1e6:,.0f}"),
+                score.pairs,
+                "equal" if score.same_dimensions else "any",
+                *([score.error or ""] if failed else []),
+            ]
+            for score in self.scores
+        ]
+        header += ["s", "MB", "pairs", "dimensions", *(["failed"] if failed else [])]
+        return Table("methods", "", title, header, rows)
+
+    def _figure(self, score: MethodScore, measure: str, retrieval: str) -> Value:
+        if score.error is not None:
+            return None
+        value, low, high, p = self._numbers(score, measure, retrieval)
+        best = score is self.best(retrieval, measure)
+        near = " ≈" if p >= _SIGNIFICANT and not best else ""
+        return Figure(f"{value:.3f} ({low:.3f}–{high:.3f}){near}", best)
+
+    def _numbers(self, score: MethodScore, measure: str, retrieval: str) -> tuple[float, float, float, float]:
+        """Give the score, its interval, and p of the difference from the best."""
+        result = score.results[retrieval]
+        low, high = result.interval(measure, self.setting.level)
+        return float(result.per_query(measure).mean()), low, high, self.p_values[score.name, retrieval, measure]
+
+    def _csv(self) -> str:
+        """Write one method a line."""
+        names = [f"{measure}_{_RETRIEVAL_NAMES[retrieval].lower()}" for measure, retrieval in _COLUMNS]
+        parts = [f"{name}{part}" for name in names for part in ("", "_low", "_high", "_p")]
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["method", *parts, "seconds", "memory", "pairs", "same_dimensions", "error"])
+        for score in self.scores:
+            figures = [None] * len(parts) if score.error else [x for c in _COLUMNS for x in self._numbers(score, *c)]
+            row = [score.name, *figures, score.seconds, score.memory, score.pairs, score.same_dimensions, score.error]
+            writer.writerow(row)
+        return text.getvalue()

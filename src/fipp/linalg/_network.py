@@ -1,0 +1,136 @@
+"""A linear map with a small hidden layer beside it, and how it is trained: numpy alone, the same bits every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fipp.linalg._parallel import single_threaded_blas
+
+Matrix = NDArray[np.float32]
+
+_SMALL = np.float32(1e-12)
+
+
+@dataclass(frozen=True)
+class ResidualNetwork:
+    r"""ŷ = xW + b + \max(0, xA + a) B.
+
+    Attributes
+    ----------
+    linear, offset : ndarray of shape (d1, d2), (d2,)
+        W and b.
+    hidden, hidden_offset : ndarray of shape (d1, h), (h,)
+        A and a.
+    output : ndarray of shape (h, d2)
+        B.
+    """
+
+    linear: Matrix
+    offset: Matrix
+    hidden: Matrix
+    hidden_offset: Matrix
+    output: Matrix
+
+    def __call__(self, X: Matrix) -> Matrix:
+        """Give ŷ of each row."""
+        mapped: Matrix = X @ self.linear + self.offset
+        mapped += self.activation(X) @ self.output
+        return mapped
+
+    def activation(self, X: Matrix) -> Matrix:
+        r"""Give \max(0, xA + a) of each row."""
+        active: Matrix = X @ self.hidden + self.hidden_offset
+        return np.maximum(active, 0, out=active)
+
+    def arrays(self) -> list[Matrix]:
+        """Give W, b, A, a, B."""
+        return [getattr(self, part.name) for part in fields(self)]
+
+    def gradient(self, X: Matrix, Y: Matrix, loss: str, mask: Matrix | None = None) -> tuple[float, list[Matrix]]:
+        """Give the mean loss on pairs of rows, and its gradient by W, b, A, a, B.
+
+        ``mask`` multiplies the hidden layer: dropout.
+
+        Examples
+        --------
+        >>> one = np.ones((1, 1), np.float32)
+        >>> network = ResidualNetwork(one, one[0], one, one[0], one)
+        >>> value, gradient = network.gradient(one, 2 * one, "mse")
+        >>> value, gradient[0]  # (1·1 + 1 + 2·1 − 2)²
+        (4.0, array([[4.]], dtype=float32))
+        """
+        active = self.activation(X)
+        dropped = active if mask is None else active * mask
+        value, error = LOSSES[loss](X @ self.linear + self.offset + dropped @ self.output, Y)
+        back = error @ self.output.T
+        back *= active > 0
+        if mask is not None:
+            back *= mask
+        return value, [X.T @ error, error.sum(axis=0), X.T @ back, back.sum(axis=0), dropped.T @ error]
+
+
+def squared_error(mapped: Matrix, Y: Matrix) -> tuple[float, Matrix]:
+    r"""Give the mean of \|ŷ − y\|² and its gradient by ŷ."""
+    error = mapped - Y
+    return float(np.square(error).sum(axis=1).mean(dtype=np.float64)), error * np.float32(2 / len(Y))
+
+
+def cosine_error(mapped: Matrix, Y: Matrix) -> tuple[float, Matrix]:
+    """Give the mean of 1 − cos(ŷ, y) and its gradient by ŷ."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", mapped, mapped) + _SMALL)[:, None]
+    unit = mapped / lengths
+    gold = Y / np.sqrt(np.einsum("ij,ij->i", Y, Y) + _SMALL)[:, None]
+    cosines = np.einsum("ij,ij->i", unit, gold)[:, None]
+    return float(1 - cosines.mean(dtype=np.float64)), (cosines * unit - gold) / lengths / np.float32(len(Y))
+
+
+LOSSES = {"cosine": cosine_error, "mse": squared_error}
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a network is trained: AdamW in mini-batches; decay pulls W towards its start, the others towards 0."""
+
+    loss: str
+    learning_rate: float
+    weight_decay: float
+    dropout: float
+    batch_size: int
+    random_state: int
+
+    def epochs(self, network: ResidualNetwork, X: Matrix, Y: Matrix) -> Iterator[ResidualNetwork]:
+        """Give the network after each pass over all pairs, without end."""
+        rng = np.random.default_rng(self.random_state)
+        arrays = [array.copy() for array in network.arrays()]
+        rest = [network.linear, network.offset, *(np.zeros_like(array) for array in arrays[2:])]
+        means, squares = ([np.zeros_like(array) for array in arrays] for _ in range(2))
+        step = 0
+        while True:
+            order = rng.permutation(len(X))
+            for start in range(0, len(X), self.batch_size):
+                rows = order[start : start + self.batch_size]
+                step += 1
+                with single_threaded_blas:
+                    mask = self._mask(rng, (len(rows), network.hidden.shape[1]))
+                    _, gradients = ResidualNetwork(*arrays).gradient(X[rows], Y[rows], self.loss, mask)
+                for place, gradient in enumerate(gradients):
+                    self._step(arrays[place], rest[place], gradient, means[place], squares[place], step)
+            yield replace(network, **{part.name: a.copy() for part, a in zip(fields(network), arrays, strict=True)})
+
+    def _mask(self, rng: np.random.Generator, shape: tuple[int, int]) -> Matrix | None:
+        if self.dropout == 0:
+            return None
+        kept = rng.random(shape, dtype=np.float32) >= self.dropout
+        return kept.astype(np.float32) / np.float32(1 - self.dropout)
+
+    def _step(self, array: Matrix, rest: Matrix, gradient: Matrix, mean: Matrix, square: Matrix, step: int) -> None:
+        mean += np.float32(0.1) * (gradient - mean)
+        square += np.float32(0.001) * (gradient * gradient - square)
+        rate = np.float32(self.learning_rate / (1 - 0.9**step))
+        decay = np.float32(self.learning_rate * self.weight_decay)
+        scale = np.sqrt(square / np.float32(1 - 0.999**step)) + np.float32(1e-8)
+        array -= rate * mean / scale + decay * (array - rest)

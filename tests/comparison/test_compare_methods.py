@@ -1,0 +1,180 @@
+"""All methods side by side: the figures are those of the methods alone, and nothing stops the others."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from small_languages import make_languages
+
+import fipp
+from fipp import FIPP, FippError, FippWarning, Procrustes, compare_methods
+from fipp.aligners import METHODS
+from fipp.comparison._run import as_methods
+from fipp.evaluate import compare
+
+
+@pytest.fixture
+def languages():
+    return make_languages()
+
+
+class Unsupervised(Procrustes):
+    """Maps by what both sides have in the first rows."""
+
+    needs_pairs = False
+
+    def fit(self, X, Y, pairs=None, *, progress=None):
+        assert pairs is None, "an unsupervised method must not see the seed"
+        return super().fit(X, Y, None)
+
+    def _fit_vocabulary(self, X, Y, progress):
+        self._fit_seed(*(prepare.transform(V) for prepare, V in zip(self._sides(), (X, Y), strict=True)), progress)
+
+    def _sides(self):
+        return self.source_preprocess_, self.target_preprocess_
+
+
+class Identical(Procrustes):
+    takes_identical_words = True
+
+
+class EqualDimensions(Procrustes):
+    same_dimensions = True
+
+
+class Broken(Procrustes):
+    def _fit_seed(self, X_s, X_t, progress):
+        raise ZeroDivisionError("nothing to divide by")
+
+
+def test_figures_are_those_of_each_method_alone(languages):
+    source, target, seed, test = languages
+    compared = compare_methods(*languages, ["fipp", "procrustes"], apart=False)
+    for score in compared.scores:
+        alignment = fipp.align(source, target, seed, score.name)
+        for retrieval, result in score.results.items():
+            alone = alignment.evaluate(test, retrieval=retrieval)
+            assert result == alone and result.interval("map") == alone.interval("map")
+            assert (result.pairs, result.total) == (50, 51)
+    first, second = (score.results["cosine"] for score in compared.scores)
+    best = compared.best()
+    other = next(score.name for score in compared.scores if score is not best)
+    assert compared.p_values[best.name, "cosine", "map"] == 1
+    assert compared.p_values[other, "cosine", "map"] == compare(first, second, n_resamples=2000).p_value
+
+
+def test_every_method_is_taken_by_name_and_in_order():
+    assert list(as_methods("all")) == list(METHODS)
+    assert list(as_methods(["procrustes", "fipp"])) == ["procrustes", "fipp"]
+
+
+def test_in_processes_of_their_own_methods_score_the_same_and_tell_their_memory(languages, capfd):
+    methods = {"wide": FIPP(epsilon=0.2), "mine": Unsupervised()}
+    apart, here = (compare_methods(*languages, methods, apart=apart) for apart in (True, False))
+    for one, other in zip(apart.scores, here.scores, strict=True):
+        assert one.error is None and one.results == other.results and one.seconds > 0
+        np.testing.assert_array_equal(one.results["csls"].ranks, other.results["csls"].ranks)
+    if fipp.comparison._memory._STATUS.exists():
+        assert [score.memory is None for score in apart.scores] == [False, True]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_method_that_takes_too_long_is_stopped(languages):
+    (score,) = compare_methods(*languages, ["fipp"], timeout=0.01).scores
+    assert score.error == "it was stopped after 0.01 seconds" and not score.results
+
+
+def test_methods_get_the_pairs_that_they_are_made_for(languages):
+    methods = {"unsupervised": Unsupervised(), "identical": Identical(), "seed": Procrustes()}
+    compared = compare_methods(*languages, methods, apart=False)
+    assert [score.pairs for score in compared.scores] == ["none", "identical words", "seed"]
+    assert compared.setting.seed == {"seed": (100, 100), "identical words": (20, 20)}
+    assert [score.error for score in compared.scores] == [None] * 3
+    without = compare_methods(*languages[:2], None, languages.test, methods, apart=False)
+    assert without.scores[0].results == compared.scores[0].results
+    assert without.scores[1].results == compared.scores[1].results
+    assert without.scores[2].error == "it learns from known pairs (seed), and there are none"
+
+
+def test_a_failed_method_is_a_row_with_its_reason(languages):
+    unequal = make_languages(12, 10)
+    methods = {"equal": EqualDimensions(), "broken": Broken(), "wrong": FIPP(epsilon=-1), "fine": Procrustes()}
+    compared = compare_methods(*unequal, methods, apart=False)
+    reasons = [score.error for score in compared.scores]
+    assert reasons[0].startswith("EqualDimensions needs as many dimensions on both sides, but X has 12 and Y 10")
+    assert reasons[1] == "ZeroDivisionError: nothing to divide by"
+    assert "epsilon" in reasons[2] and reasons[3] is None
+    assert compared.best().name == "fine"
+    assert "| broken | – | – | – | – | – | – | seed | any | ZeroDivisionError: nothing to divide by |" in str(compared)
+
+
+def test_where_nothing_runs_there_is_a_table_and_no_best(languages):
+    compared = compare_methods(*languages, {"broken": Broken()}, apart=False)
+    assert "ZeroDivisionError" in compared.render() and json.loads(compared.render("json"))["methods"][0]["error"]
+    with pytest.raises(FippError, match="no method could run"):
+        compared.best()
+
+
+def test_what_a_file_keeps_is_not_run_again_unless_something_changed(languages, tmp_path, monkeypatch):
+    keep = tmp_path / "kept.jsonl"
+    first = compare_methods(*languages, ["fipp", "procrustes"], apart=False, keep=keep)
+    assert len(keep.read_text().splitlines()) == 2
+    monkeypatch.setattr(Procrustes, "_fit_seed", Broken._fit_seed)
+    again = compare_methods(*languages, ["fipp", "procrustes"], apart=False, keep=keep)
+    assert again.render("json") == first.render("json")
+    other = languages._replace(seed=fipp.Lexicon(languages.seed.pairs[:90]))
+    assert compare_methods(*other, ["procrustes"], apart=False, keep=keep).scores[0].error
+
+
+def test_all_formats_hold_the_figures(languages):
+    compared = compare_methods(*languages, ["fipp", "procrustes"], apart=False)
+    best = compared.best().name
+    result = compared.best().results["cosine"]
+    low, high = result.interval("map")
+    shown = f"{result.map:.3f} ({low:.3f}–{high:.3f})"
+    markdown = compared.render()
+    assert f"| {best} | **{shown}** |" in markdown and "|---|---:|---:|---:|---:|---:|---|---|---|" in markdown
+    assert "100 of 100 pairs (seed), 50 of 51 test words" in markdown
+    assert rf"{best} & \textbf{{{shown.replace('–', '--')}}}" in compared.render("latex")
+    rows = {row["method"]: row for row in csv.DictReader(io.StringIO(compared.render("csv")))}
+    assert float(rows[best]["map_nn"]) == result.map and float(rows[best]["map_nn_high"]) == high
+    told = json.loads(compared.render("json"))
+    described = next(method for method in told["methods"] if method["name"] == best)
+    assert described["cosine"]["map"] == result.map and described["cosine"]["intervals"]["map"] == [low, high]
+    assert described["csls"]["p_values"].keys() == {"map", "p@1"} and told["test"]["coverage"] == 50 / 51
+    with pytest.raises(FippError, match="no format 'html'"):
+        compared.render("html")
+
+
+def test_methods_that_do_not_exist_are_refused_before_anything_is_run(languages):
+    with pytest.raises(FippError, match="there is no method 'fip'"):
+        compare_methods(*languages, ["procrustes", "fip"])
+    with pytest.raises(FippError, match="no method is given"):
+        compare_methods(*languages, [])
+
+
+def test_warnings_are_kept_with_the_method_and_progress_is_told(languages):
+    few = languages._replace(seed=fipp.Lexicon(languages.seed.pairs[:5]))
+    told, done = [], []
+    compared = compare_methods(
+        *few, ["fipp"], apart=False, progress=lambda *now: told.append(now), finished=done.append
+    )
+    assert "fewer" in compared.scores[0].warnings[0]
+    assert told == [(0, 1), (1, 1)] and done == list(compared.scores)
+
+
+def test_a_dictionary_the_wrong_way_round_is_told(languages):
+    with pytest.warns(FippWarning, match="other way round"):
+        words = languages.source.words, languages.target.words
+        mixed = [(t, s) for s, t in languages.seed] + [(words[0][0], words[1][0])]
+        compare_methods(*languages[:2], mixed, languages.test, ["procrustes"], apart=False)
+
+
+def test_memory_counts_what_was_taken_and_given_back():
+    from fipp.comparison._memory import PeakMemory
+
+    peak = PeakMemory()
+    np.ones(4_000_000).sum()
+    assert peak.growth() is None or peak.growth() >= 20_000_000
