@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._wrapper import fit_weighted
 from fipp.linalg import Progress, SeedMoments, seed_moments, spectral_maps
 
 
@@ -148,8 +149,8 @@ class Spectral(BaseAligner):
     def _moments(self, X: NDArray, Y: NDArray, progress: Progress | None) -> SeedMoments:
         X_s, X_t = self._seed_rows(X, Y)
         if self.base is not None:
-            self.base_ = clone(self.base)
-            self.base_.fit(self.source_preprocess_.transform(X), self.target_preprocess_.transform(Y), self.pairs_)
+            sides = self.source_preprocess_.transform(X), self.target_preprocess_.transform(Y)
+            self.base_ = fit_weighted(self.base, *sides, self.pairs_, self._pair_weights)
             X_s, X_t = self.base_.transform(X_s), self.base_.transform_target(X_t)
         return seed_moments(X_s, X_t, self._pair_weights)
 

@@ -92,8 +92,7 @@ def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) ->
     """
     try:
         estimator = _from_state(arrays, description)
-        # What refines another aligner maps what that one gives, of whatever shape.
-        if isinstance(estimator, BaseAligner) and getattr(estimator, "base", None) is None:
+        if isinstance(estimator, BaseAligner):
             _check_shapes(estimator)
         return estimator
     except (KeyError, TypeError, AttributeError) as error:
@@ -101,6 +100,11 @@ def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) ->
 
 
 def _check_shapes(aligner: BaseAligner) -> None:
+    if hasattr(aligner, "aligner_"):
+        return _check_shapes(aligner.aligner_)
+    if hasattr(aligner, "base_"):
+        # What refines another aligner maps what that one gives, of whatever shape.
+        return _check_shapes(aligner.base_)
     k = aligner.n_features_out_ if aligner.target_map_ is None else aligner.map_.shape[1]
     expected = {
         "map_": (aligner.n_features_in_, k),

@@ -71,4 +71,7 @@ def fit_weighted(
     fitted = clone(aligner)
     if fitted.takes_weights:
         fitted._pair_weights = weights
-    return fitted.fit(X, Y, pairs, progress=progress)
+    fitted.fit(X, Y, pairs, progress=progress)
+    # They belong to these pairs: whoever fits it again has others.
+    fitted._pair_weights = None
+    return fitted

@@ -43,7 +43,7 @@ class SeedMoments(NamedTuple):
     """Second moments of the seed: all that a spectral method has to know of it."""
 
     source: NDArray[np.float64]
-    """C_s = X_sᵀX_s / c, as eigenvectors later."""
+    """C_s = X_sᵀX_s / c."""
     target: NDArray[np.float64]
     """C_t = X_tᵀX_t / c."""
     cross: NDArray[np.float64]
