@@ -1,0 +1,214 @@
+"""`Auto`: what was planted as the best method is chosen, on held-out pairs alone."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from fipp import Alignment, Auto, FippWarning, Local, Procrustes, SelfLearning, Spectral, Vectors
+from fipp.aligners._holdout import held_out_parts
+from fipp.evaluate import bli
+
+N, SEED = 800, 220
+
+
+def pairs(start, stop):
+    return np.stack([np.arange(start, stop)] * 2, axis=1)
+
+
+def mrr(aligner, X, Y):
+    held_out = np.arange(SEED, N)
+    return bli(aligner.transform(X), aligner.transform_target(Y), held_out, held_out).mrr
+
+
+def stretched(rng, d1=40, d2=40, noise=0.5):
+    """Give two noisy views, each stretched along its own axes: no rotation brings them together."""
+    hidden = rng.standard_normal((N, 20)) * np.linspace(2, 0.5, 20)
+    sides = []
+    for d in (d1, d2):
+        turn = np.linalg.qr(rng.standard_normal((d, d)))[0][:20]
+        sides.append((hidden @ turn + noise * rng.standard_normal((N, d))) * np.linspace(3, 0.3, d))
+    return tuple(side.astype(np.float32) for side in sides)
+
+
+def turned(rng):
+    """Give a space and the same turned, with noise in the place of everything that a freer map could learn."""
+    X = rng.standard_normal((N, 60))
+    Y = X @ np.linalg.qr(rng.standard_normal((60, 60)))[0] + 1.3 * rng.standard_normal((N, 60))
+    return X.astype(np.float32), Y.astype(np.float32)
+
+
+def bent(rng):
+    """Give a space of few dimensions and the same bent, as no linear map is."""
+    hidden = rng.standard_normal((N, 5))
+    hidden /= np.linalg.norm(hidden, axis=1, keepdims=True)
+    bend = 0.8 * np.sin(2 * hidden @ rng.standard_normal((5, 10)))
+    return hidden.astype(np.float32), (hidden @ rng.standard_normal((5, 10)) + bend).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def spaces():
+    return stretched(np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def chosen(spaces):
+    return Auto().fit(*spaces, pairs(0, SEED))
+
+
+def scores(aligner):
+    return {trial["name"]: trial["mrr"] for trial in json.loads(aligner.trials_)}
+
+
+def test_where_whitening_and_more_pairs_help_both_are_chosen(chosen, spaces):
+    assert chosen.chosen_.startswith("spectral") and "self-learning" in chosen.chosen_
+    assert isinstance(chosen.aligner_, Spectral) and len(chosen.aligner_.pairs_) > 2 * SEED
+    assert mrr(chosen, *spaces) > mrr(Procrustes().fit(*spaces, pairs(0, SEED)), *spaces) + 0.05
+    assert mrr(chosen, *spaces) > mrr(Spectral().fit(*spaces, pairs(0, SEED)), *spaces) + 0.02
+
+
+def test_where_only_a_rotation_was_planted_procrustes_is_chosen(rng):
+    aligner = Auto().fit(*turned(rng), pairs(0, SEED))
+    assert aligner.chosen_.startswith("procrustes") and isinstance(aligner.aligner_, Procrustes)
+    found = scores(aligner)
+    assert found["procrustes"] > max(value for name, value in found.items() if name.startswith("spectral"))
+
+
+def test_where_the_other_words_have_nothing_in_common_self_learning_is_not_chosen(rng):
+    X, Y = stretched(rng, noise=1.0)
+    # Beyond the known pairs, other words than those of the target.
+    X[300:] = rng.permutation(X[300:]) @ np.linalg.qr(rng.standard_normal((40, 40)))[0]
+    aligner = Auto().fit(X, Y, pairs(0, 300))
+    assert "self-learning" not in aligner.chosen_
+    found = scores(aligner)
+    assert found[f"{aligner.chosen_}, self-learning, found pairs 1.0"] < found[aligner.chosen_]
+    np.testing.assert_array_equal(aligner.aligner_.pairs_, pairs(0, 300))
+
+
+def test_where_no_linear_map_fits_local_corrections_are_chosen_saved_and_loaded(rng, tmp_path):
+    X, Y = bent(rng)
+    aligner = Auto().fit(X, Y, pairs(0, 400))
+    assert aligner.chosen_.endswith("local corrections") and isinstance(aligner.aligner_, Local)
+    again = saved_and_loaded(aligner, X, Y, tmp_path)
+    np.testing.assert_array_equal(again.transform(X), aligner.transform(X))
+    np.testing.assert_array_equal(again.transform_target(Y), aligner.transform_target(Y))
+
+
+def test_where_everything_is_perfect_the_simplest_is_chosen(rng):
+    X = rng.standard_normal((N, 12)).astype(np.float32)
+    Y = X @ np.linalg.qr(rng.standard_normal((12, 12)))[0].astype(np.float32)
+    aligner = Auto().fit(X, Y, pairs(0, SEED))
+    assert aligner.chosen_ == "spectral, ridge 0.05, weights 1.0"
+    assert mrr(aligner, X, Y) == 1
+
+
+def saved_and_loaded(aligner, X, Y, folder):
+    words = [str(i) for i in range(N)]
+    Alignment(aligner, Vectors(words, X), Vectors(words, Y)).save(folder / "model.fipp")
+    return Alignment.load(folder / "model.fipp").aligner
+
+
+def test_what_was_tried_is_json_with_the_chosen_among_it(chosen):
+    trials = json.loads(chosen.trials_)
+    assert all(set(trial) == {"name", "mrr", "standard_error"} for trial in trials)
+    assert all(0 <= trial["mrr"] <= 1 and 0 <= trial["standard_error"] < 0.1 for trial in trials)
+    names = [trial["name"] for trial in trials]
+    assert len(names) == len(set(names)) == 18 and chosen.chosen_ in names
+
+
+def test_the_figures_are_those_of_the_held_out_words_of_every_part(spaces, chosen):
+    X, Y = spaces
+    seed = pairs(0, SEED)
+    ranks = []
+    for part in held_out_parts(seed[:, 0], folds=5, random_state=0):
+        procrustes = Procrustes().fit(X, Y, seed[~part])
+        A, B = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (procrustes.transform(X), Y))
+        for word in np.flatnonzero(part):
+            cosines = A[word] @ B.T
+            ranks.append(1 / (1 + (cosines > cosines[word]).sum()))
+    trial = next(trial for trial in json.loads(chosen.trials_) if trial["name"] == "procrustes")
+    assert trial["mrr"] == pytest.approx(np.mean(ranks), abs=1e-6)
+    assert trial["standard_error"] == pytest.approx(np.std(ranks, ddof=1) / np.sqrt(SEED), abs=1e-6)
+
+
+def test_the_same_input_gives_the_same_choice_and_the_same_bits(spaces, chosen):
+    again = Auto().fit(*spaces, pairs(0, SEED))
+    assert (again.chosen_, again.trials_) == (chosen.chosen_, chosen.trials_)
+    np.testing.assert_array_equal(again.transform(spaces[0]), chosen.transform(spaces[0]))
+
+
+def test_another_random_state_holds_out_other_pairs(spaces, chosen):
+    other = Auto(random_state=1, budget=1e-9).fit(*spaces, pairs(0, SEED))
+    assert json.loads(other.trials_) != json.loads(chosen.trials_)[: len(json.loads(other.trials_))]
+
+
+def test_no_time_at_all_still_gives_a_model(spaces):
+    aligner = Auto(budget=1e-9).fit(*spaces, pairs(0, SEED))
+    assert aligner.chosen_.startswith("spectral") and len(json.loads(aligner.trials_)) == 10
+    best = max(json.loads(aligner.trials_), key=lambda trial: trial["mrr"])
+    assert aligner.chosen_ == best["name"]
+    assert mrr(aligner, *spaces) > 0.8
+
+
+def test_from_few_pairs_self_learning_is_taken_without_a_trial(spaces):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aligner = Auto().fit(*spaces, pairs(0, 60))
+    assert aligner.chosen_ == "self-learning from few pairs" and aligner.trials_ == "[]"
+    assert isinstance(aligner.aligner_, SelfLearning)
+    assert mrr(aligner, *spaces) > mrr(Spectral().fit(*spaces, pairs(0, 60)), *spaces)
+
+
+def test_source_words_are_counted_and_not_pairs(spaces):
+    doubled = np.concatenate([pairs(0, 150), np.stack([np.arange(150), np.arange(1, 151)], axis=1)])
+    assert Auto().fit(*spaces, doubled).chosen_ == "self-learning from few pairs"
+
+
+def test_few_pairs_that_lead_astray_are_warned_of(rng):
+    X, Y = rng.standard_normal((2, 500, 100)).astype(np.float32)
+    with pytest.warns(FippWarning, match="does not hold together"):
+        Auto().fit(X, Y, pairs(0, 20))
+
+
+@pytest.mark.parametrize(("d1", "d2"), [(40, 30), (30, 40)])
+@pytest.mark.parametrize("n_pairs", [60, SEED])
+def test_different_dimensions_are_aligned_saved_and_loaded(d1, d2, n_pairs, rng, tmp_path):
+    X, Y = stretched(rng, d1, d2, noise=0.4)
+    aligner = Auto(budget=1e-9 if n_pairs == SEED else 150.0).fit(X, Y, pairs(0, n_pairs))
+    assert mrr(aligner, X, Y) > 20 * np.mean(1 / np.arange(1, N + 1))
+    again = saved_and_loaded(aligner, X, Y, tmp_path)
+    np.testing.assert_array_equal(again.transform(X), aligner.transform(X))
+    np.testing.assert_array_equal(again.transform_target(Y), aligner.transform_target(Y))
+    assert (again.chosen_, again.trials_) == (aligner.chosen_, aligner.trials_)
+
+
+def test_what_was_chosen_is_saved_and_loaded(chosen, spaces, tmp_path):
+    again = saved_and_loaded(chosen, *spaces, tmp_path)
+    np.testing.assert_array_equal(again.transform(spaces[0]), chosen.transform(spaces[0]))
+    np.testing.assert_array_equal(again.transform_target(spaces[1]), chosen.transform_target(spaces[1]))
+    assert again.trials_ == chosen.trials_ and again.chosen_ == chosen.chosen_
+
+
+def test_progress_goes_from_nothing_to_everything(spaces):
+    told = []
+    Auto(budget=1e-9).fit(*spaces, pairs(0, SEED), progress=lambda done, total: told.append((done, total)))
+    assert told == [(0, 5), (1, 5), (2, 5), (3, 5), (5, 5)]
+
+
+def test_rows_of_zeros_stay_zero(chosen):
+    assert not chosen.transform(np.zeros((2, 40))).any()
+    assert not chosen.transform_target(np.zeros((2, 40))).any()
+
+
+def test_settings_can_be_cloned_and_set(chosen):
+    copied = clone(chosen).set_params(n_words=500)
+    assert copied.get_params() == {"budget": 150.0, "n_words": 500, "random_state": 0}
+    assert not hasattr(copied, "map_") and not hasattr(copied, "aligner_")
+
+
+@pytest.mark.parametrize("wrong", [{"budget": 0}, {"n_words": 0}, {"random_state": -1}], ids=str)
+def test_invalid_settings_are_refused_and_named(wrong, spaces):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Auto(**wrong).fit(*spaces)

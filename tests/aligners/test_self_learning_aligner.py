@@ -1,0 +1,203 @@
+"""`SelfLearning`: pairs beyond the seed, with any aligner."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from fipp import FIPP, Alignment, FippWarning, Procrustes, Ridge, SelfLearning, Spectral, Vectors
+from fipp.aligners._self_learned import Learned, plan
+from fipp.evaluate import bli
+
+INNER = [None, Procrustes(), FIPP(), Ridge(), Spectral(base=FIPP())]
+N, SEED = 500, 25
+
+
+def pairs(start, stop):
+    return np.stack([np.arange(start, stop)] * 2, axis=1)
+
+
+def planted(rng, d1=30, d2=30, noise=0.25):
+    """Give the same words in two spaces, the second turned, with noise of its own on either side."""
+    hidden = rng.standard_normal((N, 10)) * np.linspace(1.5, 0.7, 10)
+    turns = (np.linalg.qr(rng.standard_normal((d, d)))[0][:10] for d in (d1, d2))
+    sides = (hidden @ turn + noise * rng.standard_normal((N, turn.shape[1])) for turn in turns)
+    return tuple(side.astype(np.float32) for side in sides)
+
+
+@pytest.fixture
+def spaces(rng):
+    return planted(rng)
+
+
+def mrr(aligner, X, Y):
+    held_out = np.arange(SEED, N)
+    return bli(aligner.transform(X), aligner.transform_target(Y), held_out, held_out).mrr
+
+
+@pytest.mark.filterwarnings("ignore:25 pairs are fewer:fipp.FippWarning")  # of FIPP alone
+@pytest.mark.parametrize("inner", INNER, ids=str)
+def test_planted_pairs_beyond_the_seed_are_found_and_help(inner, spaces):
+    aligner = SelfLearning(inner).fit(*spaces, pairs(0, SEED))
+    right = aligner.learned_pairs_[:, 0] == aligner.learned_pairs_[:, 1]
+    assert right.mean() > 0.9 and right.sum() > 0.6 * (N - SEED)
+    alone = clone(Spectral() if inner is None else inner).fit(*spaces, pairs(0, SEED))
+    assert mrr(aligner, *spaces) > mrr(alone, *spaces)
+
+
+def test_a_planted_rotation_is_found_exactly_from_few_pairs(rng):
+    X, Y = planted(rng, 12, 12, noise=0)
+    aligner = SelfLearning(Procrustes()).fit(X, Y, pairs(0, 12))
+    assert mrr(aligner, X, Y) == 1
+    np.testing.assert_array_equal(aligner.learned_pairs_, pairs(12, N))
+
+
+@pytest.mark.parametrize("inner", INNER, ids=str)
+def test_words_of_known_pairs_keep_their_partners_and_get_no_others(inner, spaces):
+    # Every fifth known pair is wrong, and is believed all the same.
+    known = pairs(0, SEED)
+    known[::5, 1] = np.roll(known[::5, 1], 1)
+    aligner = SelfLearning(inner).fit(*spaces, known)
+    np.testing.assert_array_equal(aligner.pairs_, known)
+    np.testing.assert_array_equal(aligner.aligner_.pairs_[:SEED], known)
+    assert not np.isin(aligner.learned_pairs_[:, 0], known[:, 0]).any()
+    assert not np.isin(aligner.learned_pairs_[:, 1], known[:, 1]).any()
+
+
+def test_the_last_fit_is_that_on_known_and_found_pairs(spaces):
+    aligner = SelfLearning(Ridge()).fit(*spaces, pairs(0, SEED))
+    by_hand = Ridge().fit(*spaces, np.concatenate([pairs(0, SEED), aligner.learned_pairs_]))
+    np.testing.assert_array_equal(aligner.transform(spaces[0]), by_hand.transform(spaces[0]))
+    np.testing.assert_array_equal(aligner.map_, by_hand.map_)
+
+
+def test_found_pairs_are_those_that_choose_each_other_under_csls(rng):
+    X, Y = planted(rng, 12, 12)
+    known = pairs(0, SEED)
+    found = SelfLearning(Procrustes(), n_rounds=1, n_neighbours=5).fit(X, Y, known)
+    before = Procrustes().fit(X, Y, known)
+    A, B = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (before.transform(X), Y))
+    cosines = A.astype(float) @ B.T.astype(float)
+    csls = 2 * cosines
+    csls -= np.sort(cosines, axis=1)[:, -5:].mean(axis=1)[:, None]
+    csls -= np.sort(cosines, axis=0)[-5:].mean(axis=0)
+    expected = [
+        (i, j) for i in range(SEED, N) for j in range(SEED, N) if csls[i].argmax() == j and csls[:, j].argmax() == i
+    ]
+    assert found.learned_pairs_.tolist() == [list(pair) for pair in expected]
+    assert found.mean_csls_ == pytest.approx(np.mean([csls[pair] for pair in expected]), abs=1e-5)
+
+
+def test_a_small_weight_leaves_the_map_nearer_to_that_of_the_seed(rng):
+    spaces = planted(rng, 12, 12)
+    alone = Spectral().fit(*spaces, pairs(0, SEED)).singular_values_
+    light, heavy = (
+        SelfLearning(learned_weight=weight).fit(*spaces, pairs(0, SEED)).aligner_.singular_values_
+        for weight in (0.001, 1.0)
+    )
+    assert np.abs(light - alone).max() < 0.1 * np.abs(heavy - alone).max()
+
+
+def test_only_the_first_words_are_paired(spaces):
+    aligner = SelfLearning(n_words=200).fit(*spaces, pairs(0, SEED))
+    assert aligner.learned_pairs_.max() < 200
+
+
+@pytest.mark.parametrize(("n_source", "n_target"), [(N, 300), (300, N)])
+def test_vocabularies_may_differ_in_size(spaces, n_source, n_target):
+    X, Y = spaces[0][:n_source], spaces[1][:n_target]
+    learned = SelfLearning().fit(X, Y, pairs(0, SEED)).learned_pairs_
+    assert (learned[:, 0] == learned[:, 1]).mean() > 0.9
+
+
+def test_from_few_pairs_a_rotation_of_few_words_comes_first():
+    X = np.zeros((1000, 30))
+    rounds = plan(pairs(0, 59), X, X, 12_000, 2)
+    assert [current.rotation for current in rounds] == [True, True, True, False, False]
+    # There are no more words than these, and the numbers grow towards them.
+    assert [current.n_words for current in rounds] == [250, 420, 670, 1000, 1000]
+    assert [current.rotation for current in plan(pairs(0, 60), X, X, 12_000, 2)] == [False, False]
+
+
+@pytest.mark.filterwarnings("ignore::fipp.FippWarning")
+@pytest.mark.parametrize("n_words", [1, 2, 3])
+def test_so_few_words_that_none_is_found_leave_the_map_of_the_seed(spaces, n_words):
+    aligner = SelfLearning(n_words=n_words).fit(*spaces, pairs(0, 20))
+    assert aligner.learned_pairs_.shape == (0, 2)
+    assert aligner.mean_csls_ == aligner.agreement_ == 0
+    alone = Spectral().fit(*spaces, pairs(0, 20))
+    # Signs of directions are free.
+    np.testing.assert_allclose(aligner.map_ @ aligner.target_map_.T, alone.map_ @ alone.target_map_.T, atol=1e-2)
+
+
+def test_pairs_that_do_not_hold_together_are_warned_of(rng):
+    X, Y = rng.standard_normal((2, N, 100)).astype(np.float32)
+    with pytest.warns(FippWarning, match="does not hold together"):
+        astray = SelfLearning().fit(X, Y, pairs(0, 20))
+    assert astray.agreement_ < 0.35
+
+
+def test_pairs_that_hold_together_are_not_warned_of(spaces):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aligner = SelfLearning().fit(*spaces, pairs(0, 20))
+    assert aligner.agreement_ > 0.8
+
+
+def test_agreement_is_how_well_half_of_the_pairs_find_the_others(spaces):
+    X, Y = spaces
+    half = Procrustes().fit(X, Y, pairs(0, N)[::2])
+    odd = np.arange(1, N, 2)
+    expected = bli(half.transform(X), half.transform_target(Y), odd, odd).mrr
+    assert Learned(pairs(0, N), 0.0).agreement(X, Y, Procrustes()) == pytest.approx(expected)
+
+
+def test_vectors_of_zeros_are_never_paired(spaces):
+    X, Y = (side.copy() for side in spaces)
+    X[100:110], Y[105:115] = 0, 0
+    aligner = SelfLearning().fit(X, Y, pairs(0, SEED))
+    assert not np.isin(aligner.learned_pairs_[:, 0], np.arange(100, 110)).any()
+    assert not np.isin(aligner.learned_pairs_[:, 1], np.arange(105, 115)).any()
+    assert not aligner.transform(X)[100:110].any()
+
+
+def test_the_same_input_gives_the_same_bits(spaces):
+    one, other = (SelfLearning().fit(*spaces, pairs(0, SEED)).transform(spaces[0]) for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("inner", INNER, ids=str)
+@pytest.mark.parametrize(("d1", "d2"), [(12, 15), (15, 12)])
+def test_different_dimensions_are_learned_saved_and_loaded(inner, d1, d2, rng, tmp_path):
+    X, Y = planted(rng, d1, d2, noise=0.15)
+    aligner = SelfLearning(inner).fit(X, Y, pairs(0, SEED))
+    assert mrr(aligner, X, Y) > 0.9
+    words = [str(i) for i in range(N)]
+    Alignment(aligner, Vectors(words, X), Vectors(words, Y)).save(tmp_path / "model.fipp")
+    again = Alignment.load(tmp_path / "model.fipp").aligner
+    np.testing.assert_array_equal(again.transform(X), aligner.transform(X))
+    np.testing.assert_array_equal(again.transform_target(Y), aligner.transform_target(Y))
+    np.testing.assert_array_equal(again.learned_pairs_, aligner.learned_pairs_)
+    assert again.agreement_ == aligner.agreement_
+
+
+def test_settings_of_the_inner_aligner_can_be_reached_and_cloned():
+    aligner = SelfLearning(Spectral()).set_params(aligner__ridge=0.7, n_rounds=2)
+    copied = clone(aligner)
+    assert copied.aligner is not aligner.aligner
+    assert copied.get_params()["aligner__ridge"] == 0.7 and copied.n_rounds == 2
+
+
+def test_the_aligner_that_is_given_is_not_fitted_itself(spaces):
+    inner = Procrustes()
+    SelfLearning(inner).fit(*spaces, pairs(0, SEED))
+    assert not hasattr(inner, "map_")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"n_words": 0}, {"n_rounds": 0}, {"learned_weight": 0}, {"n_neighbours": 0}], ids=str
+)
+def test_invalid_settings_are_refused_and_named(wrong, spaces):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        SelfLearning(**wrong).fit(*spaces)
