@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fipp
+from fipp.cli._align import _why
 from fipp.preprocess import Isotropic
 
 
@@ -153,3 +154,60 @@ def test_limit_reads_the_first_words_only(run, space):
 def test_self_learned_pairs_are_counted(run, space):
     result = align(run, space, "--self-learning", 20)
     assert "220, 20 of them found by self-learning" in result.stdout
+
+
+def test_auto_shows_what_was_tried_and_why_it_chose(run, space):
+    result = align(run, space, "--method", "auto")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    aligner = fipp.Alignment.load(space.model).aligner
+    trials = json.loads(aligner.trials_)
+    for trial in trials:
+        [line] = [line for line in lines if line.strip().startswith(f"{trial['name']} ")]
+        chosen = trial["name"] == aligner.chosen_
+        assert f"{trial['mrr']:.4f}{'*' if chosen else ' '}" in line and f"{trial['standard_error']:.4f}" in line
+    [told] = [line for line in lines if line.startswith("chosen")]
+    assert aligner.chosen_ in told
+    assert [line.split() for line in lines if line.startswith("method")] == [["method", "auto"]]
+
+
+def test_auto_tells_the_same_in_json(run, space):
+    told = json.loads(align(run, space, "--method", "auto", "--set", "budget=1e-9", "--json").stdout)
+    assert told["trials"] == json.loads(fipp.Alignment.load(space.model).aligner.trials_)
+    assert len(told["trials"]) == 10 and set(told["trials"][0]) == {"name", "mrr", "standard_error"}
+    assert told["chosen"] == max(told["trials"], key=lambda trial: trial["mrr"])["name"]
+
+
+def test_other_methods_tell_of_no_choice(run, space):
+    assert not {"trials", "chosen"} & set(json.loads(align(run, space, "--json").stdout))
+    assert "chosen" not in align(run, space).stdout
+
+
+def test_auto_from_few_pairs_says_that_nothing_was_tried(run, space):
+    fipp.Lexicon([(f"e{i}", f"f{i}") for i in range(30)]).save(space.seed)
+    result = align(run, space, "--method", "auto")
+    assert "self-learning from few pairs: too few source words to hold some out" in result.stdout
+    assert "30, and 270 found by self-learning" in result.stdout and "tried" not in result.stdout
+    told = json.loads(align(run, space, "--method", "auto", "--json").stdout)
+    assert told["trials"] == [] and told["chosen"] == "self-learning from few pairs"
+
+
+@pytest.mark.parametrize(
+    ("trials", "chosen", "why"),
+    [
+        ([], "a", "too few source words to hold some out"),
+        ([("a", 0.5), ("b", 0.6)], "b", "the best of 2"),
+        ([("a", 0.6), ("b", 0.6)], "a", "the best of 2"),
+        ([("a", 0.5), ("a, b", 0.6)], "a", "a, b takes longer and is not better by a standard error of the difference"),
+    ],
+)
+def test_the_reason_for_a_choice_is_the_rule_of_the_library(trials, chosen, why):
+    tried = [{"name": name, "mrr": mrr, "standard_error": 0.1} for name, mrr in trials]
+    assert _why(tried, chosen) == why
+
+
+@pytest.mark.parametrize("method", ["auto", "self-learning", "local"])
+@pytest.mark.parametrize(("option", "value"), [("preprocess", "unit"), ("components", "2")])
+def test_methods_that_leave_preprocessing_to_others_say_so(run, space, method, option, value):
+    result = align(run, space, "--quiet", "--method", method, f"--{option}", value)
+    assert result.exit_code == 2 and result.stderr == f"error: {method} has no --{option}\n"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -152,6 +153,8 @@ def _make_aligner(
     for name in given:
         if name not in known:
             raise FippError(f"{method} has no --{_OPTIONS[name]}")
+    if "preprocess" not in known and (preprocess is not None or components is not None):
+        raise FippError(f"{method} has no --{'components' if preprocess is None else 'preprocess'}")
     if "epsilon" in given:
         given["epsilon"] = _parse_epsilon(given["epsilon"])
     if preprocess is not None:
@@ -195,9 +198,27 @@ def _as_dict(alignment: Alignment, method: str, seconds: float, output: Path) ->
         "seed": alignment.seed,
         "pairs": len(alignment.aligner.pairs_),
         "kept_fraction": getattr(alignment.aligner, "kept_fraction_", None),
+        **_choice(alignment.aligner),
         "seconds": seconds,
         "model": str(output),
     }
+
+
+def _choice(aligner: BaseAligner) -> dict[str, Any]:
+    """Give what was tried and what was chosen by a method that chooses among others; nothing for one that does not."""
+    trials = getattr(aligner, "trials_", None)
+    return {} if trials is None else {"trials": json.loads(trials), "chosen": aligner.chosen_}  # type: ignore[attr-defined]
+
+
+def _why(trials: list[dict[str, Any]], chosen: str) -> str:
+    """Say why one was chosen."""
+    if not trials:
+        return "too few source words to hold some out"
+    best = max(trials, key=lambda trial: trial["mrr"])
+    mrr = {trial["name"]: trial["mrr"] for trial in trials}
+    if mrr[chosen] == best["mrr"]:
+        return f"the best of {len(trials)}"
+    return f"{best['name']} takes longer and is not better by a standard error of the difference"
 
 
 def _settings(aligner: BaseAligner) -> dict[str, Any]:
@@ -209,7 +230,7 @@ def _describe(method: str, aligner: BaseAligner) -> str:
     """Name the method and those of its settings that decide what comes out."""
     settings = _settings(aligner)
     named = [f"{_OPTIONS[name]} {settings[name]}" for name in _DECISIVE if name in settings]
-    return f"{method}: {', '.join(named)}".replace("None", "none")
+    return f"{method}: {', '.join(named)}".replace("None", "none") if named else method
 
 
 def _show(alignment: Alignment, method: str, seconds: float, output: Path) -> None:
@@ -218,7 +239,33 @@ def _show(alignment: Alignment, method: str, seconds: float, output: Path) -> No
     learned = len(getattr(aligner, "self_learned_pairs_", ()))
     if learned:
         rows["pairs"] += f", {learned:,} of them found by self-learning"
+    for inner in _inside(aligner):
+        if hasattr(inner, "learned_pairs_"):
+            rows["pairs"] += f", and {len(inner.learned_pairs_):,} found by self-learning"
+    choice = _choice(aligner)
+    if choice:
+        _show_trials(**choice)
+        rows["chosen"] = f"{choice['chosen']}: {_why(**choice)}"
     if hasattr(aligner, "kept_fraction_"):
         rows["filter"] = f"kept {100 * aligner.kept_fraction_:.1f} % of the inner products"
     rows |= {"time": f"{seconds:.1f} s", "model": f"{output} ({output.stat().st_size / 1000:,.0f} kB)"}
     _console.show(_tables.summary(rows))
+
+
+def _inside(aligner: BaseAligner) -> Iterator[BaseAligner]:
+    """Give an aligner, and those that it has fitted to be them in the end."""
+    yield aligner
+    if hasattr(aligner, "aligner_"):
+        yield from _inside(aligner.aligner_)
+
+
+def _show_trials(trials: list[dict[str, Any]], chosen: str) -> None:
+    if not trials:
+        return
+    _console.heading("Mean reciprocal rank of held-out pairs; * is chosen")
+    table = _tables.table("tried", "MRR", "±")
+    for trial in trials:
+        taken = trial["name"] == chosen
+        score, error = f"{trial['mrr']:.4f}{'*' if taken else ''}", f"{trial['standard_error']:.4f}"
+        table.add_row(trial["name"], score, error, style="bold" if taken else None)
+    _console.show(table)
