@@ -207,7 +207,7 @@ def _as_dict(alignment: Alignment, method: str, seconds: float, output: Path) ->
 def _choice(aligner: BaseAligner) -> dict[str, Any]:
     """Give what was tried and what was chosen by a method that chooses among others; nothing for one that does not."""
     trials = getattr(aligner, "trials_", None)
-    return {} if trials is None else {"trials": json.loads(trials), "chosen": aligner.chosen_}  # type: ignore[attr-defined]
+    return {} if trials is None else {"trials": json.loads(trials), "chosen": aligner.chosen_}
 
 
 def _why(trials: list[dict[str, Any]], chosen: str) -> str:
