@@ -1,5 +1,6 @@
 """How well an alignment worked, and what the spaces are like."""
 
+from fipp.evaluate import documents, inference
 from fipp.evaluate._analogy import Analogy, AnalogyResult, analogies, load_analogies
 from fipp.evaluate._bli import BLIResult, bli
 from fipp.evaluate._compare import Comparison, compare
@@ -24,6 +25,8 @@ __all__ = [
     "compare",
     "cross_similarity",
     "describe",
+    "documents",
+    "inference",
     "load_analogies",
     "load_similarity",
     "self_evaluate",
