@@ -33,7 +33,7 @@ class LogisticClassifier(BaseEstimator):
 
     Parameters
     ----------
-    C : float, default=10.0
+    C : float, default=100.0
         Inverse strength of the regularisation; for means at unit length.
     balanced : bool, default=False
         Whether texts about a topic and others weigh the same in all.
@@ -50,7 +50,7 @@ class LogisticClassifier(BaseEstimator):
     array([ True, False])
     """
 
-    def __init__(self, *, C: float = 10.0, balanced: bool = False, random_state: int = 0) -> None:
+    def __init__(self, *, C: float = 100.0, balanced: bool = False, random_state: int = 0) -> None:
         self.C = C
         self.balanced = balanced
         self.random_state = random_state
