@@ -44,17 +44,17 @@ def pairs(sample):
 
 def test_a_rule_carried_by_lexical_relations_transfers(torch, sample, aligned):
     languages, train, test = sample
-    options = {"hidden": 64, "learning_rate": 5e-3, "dropout": 0.1, "epochs": 6, "batch_size": 64}
+    options = {"hidden": 32, "learning_rate": 5e-3, "dropout": 0.1, "epochs": 5, "batch_size": 64}
     after = transfer(aligned, train, test, "esim", **options)
     before = transfer((languages.source, languages.target), train, test, "esim", **options)
-    assert after.accuracy > 0.85 and after.test.share == 1
-    assert before.accuracy < before.chance + 0.1
+    assert after.accuracy > 0.9 and after.test.share == 1
+    # Two sentences of one language can be compared whatever the space; what a denial is, only alignment tells.
+    assert before.accuracy < 0.7 and before.confusion[2, 2] < 10 < 80 < after.confusion[2, 2]
 
 
 def test_the_baseline_learns_the_rule_in_part(sample, aligned):
     languages, train, test = sample
     after = transfer(aligned, train, test, "logistic")
-    # Two sentences of one language can be compared whatever the space; what a denial is, only alignment tells.
     before = transfer((languages.source, languages.target), train, test, "logistic")
     assert after.accuracy > 0.8 and before.accuracy < 0.7
     assert before.confusion[2, 2] < 10 < 60 < after.confusion[2, 2]

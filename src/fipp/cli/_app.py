@@ -15,6 +15,7 @@ from fipp.cli import (
     _convert,
     _demo,
     _download,
+    _downstream,
     _evaluate,
     _info,
     _lexicon,
@@ -84,6 +85,7 @@ for _name, _module in {
 }.items():
     app.command(_name, epilog=_module.EXAMPLE)(_module.command)
 app.add_typer(_lexicon.app, name="lexicon")
+app.add_typer(_downstream.app, name="downstream")
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from fipp.evaluate import documents, inference
 from fipp.evaluate._analogy import Analogy, AnalogyResult, analogies, load_analogies
 from fipp.evaluate._bli import BLIResult, bli
 from fipp.evaluate._compare import Comparison, compare
+from fipp.evaluate._methods import Outcome, each_method
 from fipp.evaluate._resampling import Interval
 from fipp.evaluate._self_evaluation import SelfEvaluation, self_evaluate
 from fipp.evaluate._similarity import SimilarityResult, cross_similarity, similarity, similarity_before_after
@@ -16,6 +17,7 @@ __all__ = [
     "BLIResult",
     "Comparison",
     "Interval",
+    "Outcome",
     "ScoredPair",
     "SelfEvaluation",
     "SimilarityResult",
@@ -26,6 +28,7 @@ __all__ = [
     "cross_similarity",
     "describe",
     "documents",
+    "each_method",
     "inference",
     "load_analogies",
     "load_similarity",
