@@ -1,5 +1,7 @@
 """The convolutional network, and how it is trained."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from downstream_samples import TOPICS, topical
@@ -158,6 +160,18 @@ def test_progress_grows_to_its_end(texts):
     told = []
     CNNClassifier(**SMALL).fit(*texts, progress=lambda done, total: told.append((done, total)))
     assert [done for done, _ in told] == sorted(done for done, _ in told) and told[-1][0] == told[-1][1]
+
+
+def test_directions_that_no_training_word_has_say_nothing():
+    rng = np.random.default_rng(0)
+    flat = rng.standard_normal((30, 6)) @ rng.standard_normal((6, 10))
+    outside = np.linalg.svd(flat)[2][6:]  # directions in which the source has nothing
+    source = fipp.Vectors([f"e{i}" for i in range(30)], flat)
+    texts = [f"e{i} e{(7 * i) % 30}" for i in range(30)]
+    trained = CNNClassifier(**SMALL).fit(encode(texts, source), (np.arange(30) % 2).astype(np.int8)[:, None])
+    moved = dataclasses.replace(encode(texts, source), matrix=encode(texts, source).matrix + 5 * outside[0])
+    assert trained.span_.shape == (10, 6)
+    assert np.array_equal(trained.predict(moved), trained.predict(encode(texts, source)))
 
 
 def test_a_text_without_words_is_decided_all_the_same(sample, aligned):

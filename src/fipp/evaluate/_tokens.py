@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from fipp.linalg import unit_rows
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _MISSING_SHOWN = 10
+# Squared singular values below this share of the largest are rounding errors of float32.
+_NO_DIRECTION = 1e-9
 
 Map = Callable[[NDArray[Any]], NDArray[Any]]
 
@@ -125,6 +127,30 @@ class EncodedTexts:
         ids = np.full(places.shape, len(self.matrix), dtype=np.int64)
         ids[inside] = self.ids[places[inside]]
         return Padded(ids, lengths)
+
+    def span(self) -> NDArray[np.float32] | None:
+        """Give orthonormal directions, in columns, that hold all vectors in use; None if nothing less than d does.
+
+        A source of fewer dimensions than the target fills a part of the shared space only. In the rest a network has
+        random weights that no training can mend, and the target's words would meet them: the bias that the paper
+        speaks of where it aligns different dimensions. Networks therefore see this part alone.
+        """
+        X = self.matrix.astype(np.float64)
+        values, directions = np.linalg.eigh(X.T @ X)
+        kept = directions[:, values > _NO_DIRECTION * values[-1]]
+        return None if kept.shape[1] == len(values) else kept.astype(np.float32)
+
+    def within(self, span: NDArray[np.float32] | None) -> EncodedTexts:
+        """Give the same texts with vectors as coordinates in a span; as they are if it is None.
+
+        Examples
+        --------
+        >>> vectors = Vectors(["cat", "dog"], [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+        >>> texts = encode(["cat dog"], vectors)
+        >>> texts.within(texts.span()).matrix.shape
+        (2, 2)
+        """
+        return self if span is None else replace(self, matrix=self.matrix @ span)
 
     def means(self) -> NDArray[np.float32]:
         """Give the mean vector of each text at unit length; zero for a text without words.

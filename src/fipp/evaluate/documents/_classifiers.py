@@ -165,6 +165,8 @@ class CNNClassifier(BaseEstimator):
 
         self._check()
         labels = np.asarray(labels, dtype=np.int8)
+        self.span_ = texts.span()
+        texts = texts.within(self.span_)
         device = choose_device(self.device)
         with torch.random.fork_rng():
             torch.manual_seed(seeded(self.random_state))
@@ -194,6 +196,7 @@ class CNNClassifier(BaseEstimator):
     def predict(self, texts: EncodedTexts) -> NDArray[np.bool_]:
         """Say for each text and topic whether it is about it."""
         torch = require_torch("the CNN classifier")
+        texts = texts.within(self.span_)
         rows = np.arange(len(texts))
         blocks = []
         with torch.no_grad():

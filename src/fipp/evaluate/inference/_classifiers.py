@@ -24,6 +24,10 @@ class EncodedPairs(NamedTuple):
     premises: EncodedTexts
     hypotheses: EncodedTexts
 
+    def within(self, span: NDArray[np.float32] | None) -> EncodedPairs:
+        """Give the same pairs with vectors as coordinates in a span."""
+        return EncodedPairs(self.premises.within(span), self.hypotheses.within(span))
+
 
 class InferenceClassifier(Protocol):
     """What `transfer` needs of a classifier."""
@@ -151,6 +155,8 @@ class ESIMClassifier(BaseEstimator):
 
         if self.hidden < 1 or self.max_words < 1 or not 0 <= self.dropout < 1:
             raise FippError("hidden and max_words must be 1 or more, and dropout at least 0 and below 1")
+        self.span_ = pairs.premises.span()  # premises and hypotheses share their matrix
+        pairs = pairs.within(self.span_)
         device = choose_device(self.device)
         with torch.random.fork_rng():
             torch.manual_seed(seeded(self.random_state))
@@ -177,6 +183,7 @@ class ESIMClassifier(BaseEstimator):
     def predict(self, pairs: EncodedPairs) -> NDArray[np.int8]:
         """Give the number of the label of each pair."""
         torch = require_torch("ESIM")
+        pairs = pairs.within(self.span_)
         rows = np.arange(len(pairs.premises))
         blocks = []
         with torch.no_grad():
