@@ -10,7 +10,7 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import aligners, datasets, evaluate, io, linalg, preprocess, report, retrieve, selection, study
     from fipp._alignment import Alignment, Translation, align
-    from fipp.aligners import FIPP, Procrustes
+    from fipp.aligners import CCA, FIPP, PLS, LowRank, Procrustes, Ridge, VecMap
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
     from fipp.io import Lexicon, Vectors
@@ -22,14 +22,19 @@ else:
         "aligners", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve", "selection", "study",
     }  # fmt: skip
     _HOME = {
+        "CCA": "fipp.aligners",
         "FIPP": "fipp.aligners",
+        "PLS": "fipp.aligners",
         "Alignment": "fipp._alignment",
         "BLIResult": "fipp.evaluate",
         "FippError": "fipp.exceptions",
         "FippWarning": "fipp.exceptions",
         "Lexicon": "fipp.io",
+        "LowRank": "fipp.aligners",
         "Procrustes": "fipp.aligners",
+        "Ridge": "fipp.aligners",
         "Translation": "fipp._alignment",
+        "VecMap": "fipp.aligners",
         "Vectors": "fipp.io",
         "align": "fipp._alignment",
         "pip_distance": "fipp.linalg",
@@ -48,14 +53,19 @@ else:
 
 
 __all__ = [
+    "CCA",
     "FIPP",
+    "PLS",
     "Alignment",
     "BLIResult",
     "FippError",
     "FippWarning",
     "Lexicon",
+    "LowRank",
     "Procrustes",
+    "Ridge",
     "Translation",
+    "VecMap",
     "Vectors",
     "__version__",
     "align",

@@ -39,7 +39,7 @@ class Translation(NamedTuple):
 def align(
     source: VectorsLike,
     target: VectorsLike,
-    lexicon: LexiconLike,
+    lexicon: LexiconLike | None = None,
     method: str | BaseAligner = "fipp",
     *,
     progress: Progress | None = None,
@@ -51,10 +51,11 @@ def align(
     ----------
     source, target : Vectors or path
         The two vocabularies. Their dimensions may differ.
-    lexicon : Lexicon, path or iterable of (str, str)
-        Pairs of a source word and a target word; those not in both vocabularies are left out and counted.
-    method : {"fipp", "procrustes"} or aligner, default="fipp"
-        How to align.
+    lexicon : Lexicon, path or iterable of (str, str), optional
+        Pairs of a source word and a target word; those not in both vocabularies are left out and counted. Methods that
+        learn without pairs need none.
+    method : str or aligner, default="fipp"
+        How to align: a name in ``fipp.aligners.METHODS``, or an aligner with its settings.
     progress : callable, optional
         Called as ``progress(done, total)`` during the long part.
     **options
@@ -75,11 +76,18 @@ def align(
     True
     """
     source, target = as_vectors(source), as_vectors(target)
+    aligner = make_aligner(method, options)
+    if lexicon is None and aligner.takes_identical_words:
+        lexicon = Lexicon.identical(source, target)
+    if lexicon is None:
+        if aligner.needs_pairs:
+            raise FippError(f"{type(aligner).__name__} learns from known pairs: give a lexicon")
+        aligner.fit(source.matrix, target.matrix, progress=progress)
+        return Alignment(aligner, source, target)
     lookup = as_lexicon(lexicon).lookup(source, target)
     lookup.require()
     if lookup.hint():
         warnings.warn(str(lookup.hint()), FippWarning, stacklevel=2)
-    aligner = make_aligner(method, options)
     aligner.fit(source.matrix, target.matrix, lookup.rows, progress=progress)
     seed = {"found": lookup.found, "total": lookup.total, "coverage": lookup.coverage}
     return Alignment(aligner, source, target, seed=seed)

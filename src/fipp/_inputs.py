@@ -52,8 +52,9 @@ def make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseA
         return clone(method).set_params(**options)
     if method not in METHODS:
         raise FippError(f"there is no method {method!r}; known are {', '.join(METHODS)}")
-    cls = METHODS[method]
-    unknown = sorted(set(options) - set(cls._get_param_names()))
+    aligner = clone(METHODS[method])
+    known = aligner.get_params(deep=False)
+    unknown = sorted(set(options) - set(known))
     if unknown:
-        raise FippError(f"{method} has no setting {unknown[0]!r}; it has {', '.join(cls._get_param_names())}")
-    return cls(**options)
+        raise FippError(f"{method} has no setting {unknown[0]!r}; it has {', '.join(known)}")
+    return aligner.set_params(**options)

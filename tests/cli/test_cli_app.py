@@ -8,7 +8,8 @@ import pytest
 import fipp
 
 COMMANDS = [
-    "align", "tune", "eval", "translate", "transform", "convert", "info", "similarity", "download", "xling", "demo",
+    "align", "tune", "methods", "eval", "translate", "transform", "convert", "info", "similarity", "analogies",
+    "download", "xling", "demo",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import fipp
 from fipp import Vectors
+from fipp.evaluate import compare
 
 
 def evaluate(run, space, *options):
@@ -70,3 +71,61 @@ def test_without_a_dictionary_the_seed_pairs_are_cross_validated(run, aligned):
     assert told["evaluated_on"].startswith("seed pairs") and told["cross_validation"]["pairs"] == 200
     table = run("eval", aligned.model, aligned.source, aligned.target, "--bands").stdout
     assert "no test dictionary: 5-fold" in table and "mutual nearest neighbours" in table
+
+
+def test_the_level_of_intervals_and_the_edges_of_bands_can_be_chosen(run, aligned):
+    expected = fipp.Alignment.load(aligned.model, aligned.source, aligned.target).evaluate(aligned.test)
+    options = ["--interval", "--level", "0.8", "--band-edges", "220,240"]
+    told = json.loads(evaluate(run, aligned, "--json", *options).stdout)
+    assert told == expected.as_dict(interval=0.8, bands=[220, 240]) and set(told["bands"]) == {
+        "0-220",
+        "220-240",
+        "240+",
+    }
+    assert "220-240" in evaluate(run, aligned, *options).stdout
+
+
+@pytest.fixture
+def other(aligned, run):
+    model = aligned.folder / "other.fipp"
+    run("align", aligned.source, aligned.target, "--dict", aligned.seed, "-o", model, "--method", "procrustes")
+    return model
+
+
+def test_two_models_are_compared_on_the_same_queries(run, aligned, other):
+    first, second = (
+        fipp.Alignment.load(model, aligned.source, aligned.target).evaluate(aligned.test)
+        for model in (aligned.model, other)
+    )
+    told = json.loads(evaluate(run, aligned, "--json", "--against", other, "--level", "0.9").stdout)["against"]
+    assert told["model"] == str(other) and set(told["measures"]) == {"map", "mrr", "p@1", "p@5", "p@10"}
+    assert told["measures"]["p@1"] == compare(first, second, "p@1", level=0.9).as_dict()
+    table = evaluate(run, aligned, "--against", other).stdout
+    assert "against other.fipp, on the same 60 queries" in table and "95 % interval" in table
+
+
+def test_beta_reaches_the_inverted_softmax(run, aligned):
+    alignment = fipp.Alignment.load(aligned.model, aligned.source, aligned.target)
+    for beta in (2.0, 30.0):
+        told = json.loads(evaluate(run, aligned, "--json", "--retrieval", "isf", "--beta", str(beta)).stdout)
+        assert told == alignment.evaluate(aligned.test, retrieval="isf", beta=beta).as_dict()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--level", "95"], "--level must be between 0 and 1"),
+        (["--band-edges", "5,x"], "--band-edges takes row numbers"),
+        (["--band-edges", "5,5"], "rising row numbers"),
+        (["--beta", "0"], "beta must be a number above 0"),
+        (["--against", "absent.fipp"], "absent.fipp"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_the_vectors_are_read(run, aligned, options, message):
+    result = evaluate(run, aligned, *options)
+    assert result.exit_code == 2 and message in result.stderr and "words x" not in result.stderr
+
+
+def test_two_models_are_not_compared_without_a_test_dictionary(run, aligned, other):
+    result = run("eval", aligned.model, aligned.source, aligned.target, "--against", other)
+    assert result.exit_code == 2 and "give one with --dict" in result.stderr

@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+import fipp
+
 
 def translate(run, space, *arguments, **options):
     return run("translate", space.model, space.source, space.target, *arguments, **options)
@@ -50,3 +54,11 @@ def test_only_unknown_words_are_an_error(run, aligned):
 def test_csls_is_available(run, aligned):
     told = json.loads(translate(run, aligned, "e250", "--retrieval", "csls", "--json").stdout)
     assert told["retrieval"] == "csls" and told["translations"]["e250"][0]["word"] == "f250"
+
+
+def test_beta_reaches_the_inverted_softmax(run, aligned):
+    alignment = fipp.Alignment.load(aligned.model, aligned.source, aligned.target)
+    words = [aligned.model, aligned.source, aligned.target, "e1", "--retrieval", "isf", "--beta", "3", "--json"]
+    told = json.loads(run("translate", *words).stdout)["translations"]["e1"]
+    assert [best["word"] for best in told] == [best.word for best in alignment.translate("e1", retrieval="isf", beta=3)]
+    assert told[0]["score"] == pytest.approx(alignment.translate("e1", retrieval="isf", beta=3)[0].score)

@@ -49,3 +49,23 @@ def test_mistakes_are_told_before_anything_is_run(run, folders, options, complai
     done = run("xling", *folders, *options)
     assert done.exit_code == 2
     assert complaint in done.stderr
+
+
+def test_similarity_is_found_beside_the_other_folders_and_figures_are_drawn(run, folders, tmp_path):
+    (folders[0].parent / "similarity").mkdir()
+    lines = (f"e{i}\te{i + 1}\t{i % 7}\n" for i in range(50))
+    (folders[0].parent / "similarity" / "en-simlex999.tsv").write_text("".join(lines))
+    tables = ["--tables", "similarity,products,spectrum", "--figures", tmp_path / "figures", "--sizes", "1k"]
+    done = run("xling", *folders, *tables)
+    assert done.exit_code == 0, done.stderr
+    assert "| en-fr | en simlex999 |" in done.stdout and "0.382" in done.stdout
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        "products.en-fr.1k.png",
+        "spectrum.en-fr.1k.png",
+    }
+    assert "2 figures in" in done.stderr
+
+
+def test_the_option_names_another_folder_of_similarity(run, folders, tmp_path):
+    done = run("xling", *folders, "--tables", "similarity", "--similarity", tmp_path / "absent")
+    assert done.exit_code == 2 and "absent is not a folder" in done.stderr

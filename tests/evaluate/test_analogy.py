@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+import fipp
 from fipp import Vectors
-from fipp.evaluate import analogies, load_analogies
+from fipp.evaluate import analogies, cross_analogies, load_analogies
 from fipp.exceptions import FippError, FippWarning
 
 
@@ -89,3 +90,42 @@ def test_what_cannot_be_asked_is_refused(vectors, tmp_path):
         analogies(vectors, [("a", "b", "c", "d")])
     with pytest.raises(FippError, match="no method 'add'"):
         analogies(vectors, [("w1", "w2", "w3", "w4")], method="add")
+
+
+@pytest.fixture
+def two_spaces():
+    """Give an alignment of two spaces with a shift between two halves, which analogies can tell."""
+    rng = np.random.default_rng(3)
+    base, shift = rng.standard_normal((60, 10)), 1.5 * rng.standard_normal(10)
+    items = np.concatenate([base, base + shift])
+    turn = np.linalg.qr(rng.standard_normal((10, 10)))[0]
+    source = Vectors([f"s{i}" for i in range(120)], items + 0.05 * rng.standard_normal(items.shape))
+    target = Vectors([f"t{i}" for i in range(120)], items @ turn)
+    return fipp.align(source, target, [(f"s{i}", f"t{i}") for i in range(120)], "procrustes")
+
+
+@pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])
+def test_across_two_spaces_the_best_target_word_but_c_is_the_answer(two_spaces, method):
+    unit = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in (
+        two_spaces.aligner.transform(two_spaces.source.matrix),
+        two_spaces.aligner.transform_target(two_spaces.target.matrix),
+    )]  # fmt: skip
+    questions = [(f"s{i}", f"s{i + 60}", f"t{j}", f"t{j + 60}") for i, j in zip(range(30), range(29, 59), strict=True)]
+    right = 0
+    for i, j in zip(range(30), range(29, 59), strict=True):
+        near = [unit[1] @ vector for vector in (unit[0][i], unit[0][i + 60], unit[1][j])]
+        if method == "3cosadd":
+            scores = near[1] - near[0] + near[2]
+        else:
+            scores = (near[1] + 1) * (near[2] + 1) / 4 / ((near[0] + 1) / 2 + 1e-3)
+        scores[j] = -np.inf
+        right += scores.argmax() == j + 60
+    result = cross_analogies(two_spaces, questions, method=method)
+    assert (result.correct, result.questions, result.total) == (right, 30, 30) and right > 0
+
+
+def test_across_two_spaces_words_beyond_the_limit_do_not_count(two_spaces):
+    questions = [("s0", "s60", "t1", "t61"), ("s0", "s1", "t2", "t3")]
+    assert cross_analogies(two_spaces, questions, limit=50).questions == 1
+    with pytest.raises(FippError, match="of none of the 1 analogies"):
+        cross_analogies(two_spaces, questions[:1], limit=50)

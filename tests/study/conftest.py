@@ -10,6 +10,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from fipp import Lexicon, Vectors
+from fipp.study import discover, make_plan, run_study
 
 
 class Folders(NamedTuple):
@@ -49,6 +50,14 @@ def folders(tmp_path):
 def larger_folders(tmp_path):
     """Give languages on which the study takes long enough to be killed in the middle."""
     return make_folders(tmp_path, n_words=2000, dim=50)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """Run the whole study once for all tests that only read what comes of it: its cells and their records."""
+    with threadpool_limits(1):
+        cells = make_plan(discover(*make_folders(tmp_path_factory.mktemp("study"))), sizes=["1k"], sgd_steps=3)
+        return cells, run_study(cells)
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,13 @@ import time
 
 import numpy as np
 import pytest
+from scipy.linalg import orthogonal_procrustes
 
 from fipp import FIPP, FippError, Lexicon, Procrustes, Vectors
-from fipp.study import _run, discover, make_plan, read_results, run_study
+from fipp.aligners import METHODS
+from fipp.selection import select
+from fipp.study import _run, discover, make_plan, make_tables, read_results, render, run_study
+from fipp.study._cell import reduced
 
 
 def lines_of(path):
@@ -169,13 +173,72 @@ def test_a_pair_that_fails_does_not_stop_the_others_and_is_tried_again(folders, 
     assert not any("error" in record for record in records.values())
 
 
+class Unwilling(Procrustes):
+    """Fails as numerical code does, not as fipp would."""
+
+    def fit(self, X, Y, pairs=None, *, progress=None):
+        if X.shape[1] != Y.shape[1]:
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return super().fit(X, Y, pairs, progress=progress)
+
+
+def test_a_further_method_joins_the_tables_and_where_it_fails_stands_why(folders, monkeypatch):
+    monkeypatch.setitem(METHODS, "unwilling", Unwilling())
+    english = Vectors.load(folders.vectors / "wiki.en.vec")
+    Vectors(english.words, english.matrix[:, :9]).save(folders.vectors / "wiki.en.vec")
+    french = Vectors.load(folders.vectors / "xx.small.npy")
+    Vectors(french.words, french.matrix[:, :9]).save(folders.vectors / "xx.small.npy")
+    cells = plan(folders, methods=["procrustes", "unwilling"])
+    records = run_study(cells)
+    main, retrieval = make_tables(cells, records, ["main", "retrieval"])
+    place = main.header.index("unwilling")
+    assert [row[place] is None for row in main.rows[:2]] == [True, False]  # en-fr has 9 and 12 dimensions
+    assert main.notes == [("en-fr", "unwilling", "LinAlgError: SVD did not converge")]
+    assert "unwilling + CSLS" in retrieval.header
+    assert "| – (1) |" in render([main]) and "(1) en-fr, unwilling: LinAlgError: SVD did not converge" in render([main])
+    assert "en-fr,unwilling,failed: LinAlgError" in render([main], "csv")
+    assert "SVD did not converge" in render([main], "latex") and "SVD did not converge" in render([main], "json")
+
+
+def test_tuned_settings_are_those_chosen_on_the_seed(folders):
+    cells = plan(folders, pairs=["en-fr"], methods=["fipp-tuned"], tables=["tuning"])
+    (record,) = run_study(cells).values()
+    source, target = (Vectors.load(folders.vectors / name) for name in ("wiki.en.vec", "cc.fr.300.vec.gz"))
+    selection = select(source, target, folders.dictionaries / "en-fr" / "train.1k.tsv")
+    assert record["chosen"] == selection.best_params and record["held_out_mrr"] == selection.best_score
+    result = selection.alignment.evaluate(folders.dictionaries / "en-fr" / "test.2k.tsv")
+    assert record["test"] == result.as_dict()
+
+
+def test_the_authors_settings_are_taken_for_pairs_that_they_list(folders):
+    (cell,) = plan(folders, methods=["fipp-authors"], tables=["deviation"])
+    assert cell.pair == "en-fr" and (cell.settings["epsilon"], cell.settings["lam"]) == (0.1, 0.5)
+
+
+def test_the_descent_is_compared_with_the_low_rank_solution(folders):
+    cells = plan(folders, pairs=["en-fr"], methods=["fipp-sgd"], tables=["sgd"], sgd_steps=300)
+    (record,) = run_study(cells).values()
+    source, target = (Vectors.load(folders.vectors / name) for name in ("wiki.en.vec", "cc.fr.300.vec.gz"))
+    settings = {"rank": "target", "n_steps": 300}
+    solutions = {}
+    for solver in ("eigen", "sgd"):
+        aligner = FIPP(solver=solver, **settings).fit(source.matrix, target.matrix, [(i, i) for i in range(100)])
+        X_s, _, solutions[solver] = aligner._seed_vectors()
+    for name, other in (("from_low_rank", solutions["sgd"]), ("source_from_low_rank", X_s)):
+        omega, _ = orthogonal_procrustes(solutions["eigen"], other)
+        distance = np.linalg.norm(other - solutions["eigen"] @ omega) / np.linalg.norm(solutions["eigen"])
+        assert record["fitted"][name] == pytest.approx(distance, rel=1e-3)
+    losses = record["fitted"]["losses"]
+    assert (losses[0][0], losses[-1][0], len(losses)) == (0, 300, 50) and losses[-1][1] < losses[0][1]
+
+
 def test_a_source_is_reduced_by_principal_components_or_left_out_if_it_has_too_few(folders):
     vectors = Vectors.load(folders.vectors / "wiki.en.vec")
-    reduced = _run._reduced(vectors, 5)
+    smaller = reduced(vectors, 5)
     centred = vectors.matrix - vectors.matrix.mean(axis=0)
-    assert reduced.matrix.shape == (200, 5)
+    assert smaller.matrix.shape == (200, 5)
     singular = np.linalg.svd(centred, compute_uv=False)
-    assert (reduced.matrix**2).sum() == pytest.approx((singular[:5] ** 2).sum(), rel=1e-4)
+    assert (smaller.matrix**2).sum() == pytest.approx((singular[:5] ** 2).sum(), rel=1e-4)
     (record,) = run_study(plan(folders, pairs=["en-fr"], methods=["fipp-250"], tables=["dimensions"])).values()
     assert "12 dimensions" in record["skipped"]
 

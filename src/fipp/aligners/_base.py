@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._validation import as_matrix, as_pairs
 from fipp.exceptions import FippError, FippWarning
-from fipp.linalg import Progress, ordered_map, row_blocks
+from fipp.linalg import Progress, affine, ordered_map, row_blocks
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import gold_ranks
 
@@ -21,13 +21,35 @@ from fipp.retrieve import gold_ranks
 class BaseAligner(TransformerMixin, BaseEstimator):
     """What all aligners share: checking, preprocessing that is kept with the model, mapping block by block.
 
-    A subclass sets ``map_`` of shape (d1, d2) in ``_fit_seed`` and may override ``transform_target``.
+    A subclass sets ``map_`` of shape (d1, k) in ``_fit_seed``, or in ``_fit_vocabulary`` if it looks at more than the
+    pairs, and where its mathematics has them ``target_map_`` of shape (d2, k) and the offsets added to either side.
     """
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """Values of the settings that `fipp.selection.select` tries unless told otherwise."""
 
+    same_dimensions: ClassVar[bool] = False
+    """Whether both sides must have the same number of dimensions."""
+
     preprocess: Any
+
+    map_: NDArray[np.float32]
+    target_map_: NDArray[np.float32] | None = None
+    """What target vectors are multiplied by; None leaves them as they are."""
+    offset_: NDArray[np.float32] | None = None
+    """What is added to every mapped source vector."""
+    target_offset_: NDArray[np.float32] | None = None
+    """What is added to every mapped target vector."""
+
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether known pairs are needed; a method that needs none ignores them."""
+        return True
+
+    @property
+    def takes_identical_words(self) -> bool:
+        """Whether words that both vocabularies spell alike are taken for pairs if none are given."""
+        return False
 
     def fit(
         self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None = None, *, progress: Progress | None = None
@@ -49,8 +71,8 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X_s, X_t = self._prepare(X, Y, pairs, progress)
-        self._fit_seed(X_s, X_t, progress)
+        X, Y = self._check(X, Y, pairs, progress)
+        self._fit_vocabulary(X, Y, progress)
         return self
 
     @property
@@ -87,17 +109,32 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None, progress: Progress | None
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Check everything, fit the preprocessing, and give the preprocessed vectors of the pairs, X_s and X_t."""
+        return self._seed_rows(*self._check(X, Y, pairs, progress))
+
+    def _check(
+        self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None, progress: Progress | None
+    ) -> tuple[NDArray, NDArray]:
+        """Check everything, fit the preprocessing, set ``pairs_``, and give both vocabularies as arrays."""
         self._validate_params()
         if Y is None:
             raise FippError("requires y to be passed, but the target y is None: fit takes source and target vectors")
         X, Y = as_matrix(X, "X"), as_matrix(Y, "Y")
-        found = as_pairs(pairs, len(X), len(Y))
+        if self.same_dimensions and X.shape[1] != Y.shape[1]:
+            raise FippError(
+                f"{type(self).__name__} needs as many dimensions on both sides, but X has {X.shape[1]} and Y "
+                f"{Y.shape[1]}: take another method, or reduce the larger side first"
+            )
+        found = as_pairs(pairs, len(X), len(Y)) if self.needs_pairs else np.empty((0, 2), np.int64)
         for known_from_an_earlier_fit in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, known_from_an_earlier_fit)
         self.n_features_in_, self.n_features_out_ = X.shape[1], Y.shape[1]
         self.source_preprocess_ = clone(make_preprocess(self.preprocess)).fit(X)
         self.target_preprocess_ = clone(make_preprocess(self.preprocess)).fit(Y)
         self.pairs_ = self._without_empty(X, Y, self._extend_pairs(X, Y, found, progress))
+        return X, Y
+
+    def _seed_rows(self, X: NDArray, Y: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Give the preprocessed vectors of the pairs, X_s and X_t."""
         return (
             self.source_preprocess_.transform(X[self.pairs_[:, 0]]),
             self.target_preprocess_.transform(Y[self.pairs_[:, 1]]),
@@ -112,21 +149,17 @@ class BaseAligner(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n, d2), float32
+        ndarray of shape (n, k), float32
+            k is d2 unless the method maps the target as well.
         """
         check_is_fitted(self)
         X = as_matrix(X, "X", n_columns=self.n_features_in_)
-        out = np.empty((len(X), self.map_.shape[1]), dtype=np.float32)
-
-        def map_rows(rows: slice) -> None:
-            np.matmul(self.source_preprocess_.transform(X[rows]), self.map_, out=out[rows])
-
-        for _ in ordered_map(map_rows, row_blocks(len(X))):
-            pass
-        return out
+        return self._mapped(
+            X, self.map_.shape[1], lambda rows: self._map_source(self.source_preprocess_.transform(rows))
+        )
 
     def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:
-        """Give target vectors in the shared space: preprocessed, otherwise as they are.
+        """Give target vectors in the shared space: preprocessed, otherwise as they are unless the method maps them.
 
         Parameters
         ----------
@@ -134,12 +167,31 @@ class BaseAligner(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (m, d2), float32
+        ndarray of shape (m, k), float32
         """
         check_is_fitted(self)
         Y = as_matrix(Y, "Y", n_columns=self.n_features_out_)
-        mapped: NDArray[np.float32] = self.target_preprocess_.transform(Y)
-        return mapped
+        if self.target_map_ is None:
+            unmapped: NDArray[np.float32] = self.target_preprocess_.transform(Y)
+            return unmapped if self.target_offset_ is None else unmapped + self.target_offset_
+        linear, offset = self.target_map_, self.target_offset_
+        return self._mapped(
+            Y, linear.shape[1], lambda rows: affine(self.target_preprocess_.transform(rows), linear, offset)
+        )
+
+    def _map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Map preprocessed source vectors."""
+        return affine(rows, self.map_, self.offset_)
+
+    def _mapped(self, X: NDArray, k: int, map_rows: Callable[[NDArray], NDArray[np.float32]]) -> NDArray[np.float32]:
+        out = np.empty((len(X), k), dtype=np.float32)
+
+        def fill(rows: slice) -> None:
+            out[rows] = map_rows(X[rows])
+
+        for _ in ordered_map(fill, row_blocks(len(X))):
+            pass
+        return out
 
     def score(self, X: ArrayLike, Y: ArrayLike) -> float:
         """Give the mean reciprocal rank of row i of Y among all rows of Y for row i of X, by cosine.
@@ -157,6 +209,10 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         ranks = gold_ranks(self.transform(X), self.transform_target(Y), rows[:, 0], rows[:, 1])
         return float(np.mean(1 / ranks))
 
+    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+        """Learn from checked vocabularies, ``pairs_`` and the preprocessing; most methods look at the pairs only."""
+        self._fit_seed(*self._seed_rows(X, Y), progress)
+
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
         raise AssertionError("every aligner has its own")
 
@@ -169,7 +225,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     def _without_empty(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Leave out pairs with a vector of zeros, which says nothing."""
         filled = X[pairs[:, 0]].any(axis=1) & Y[pairs[:, 1]].any(axis=1)
-        if not filled.any():
+        if self.needs_pairs and not filled.any():
             raise FippError("every known pair has a vector of zeros on one side: there is nothing to learn from")
         if not filled.all():
             first = tuple(pairs[~filled][0].tolist())

@@ -11,17 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from fipp import preprocess
-from fipp.aligners._base import BaseAligner
-from fipp.aligners._fipp import FIPP
-from fipp.aligners._procrustes import Procrustes
+from fipp.aligners import METHODS, BaseAligner
 from fipp.exceptions import FippError
 from fipp.linalg import Objective
 
 _CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
-        FIPP,
-        Procrustes,
+        *map(type, METHODS.values()),
         preprocess.Centre,
         preprocess.Isotropic,
         preprocess.IterativeNormalization,
@@ -96,12 +93,24 @@ def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) ->
     try:
         estimator = _from_state(arrays, description)
         if isinstance(estimator, BaseAligner):
-            shape = estimator.n_features_in_, estimator.n_features_out_
-            if estimator.map_.shape != shape:
-                raise FippError(f"the model is damaged: its map is {estimator.map_.shape}, not {shape}")
+            _check_shapes(estimator)
         return estimator
     except (KeyError, TypeError, AttributeError) as error:
         raise FippError(f"the model's description is damaged or of a newer fipp: {error!r}") from None
+
+
+def _check_shapes(aligner: BaseAligner) -> None:
+    k = aligner.n_features_out_ if aligner.target_map_ is None else aligner.map_.shape[1]
+    expected = {
+        "map_": (aligner.n_features_in_, k),
+        "target_map_": (aligner.n_features_out_, k),
+        "offset_": (k,),
+        "target_offset_": (k,),
+    }
+    for name, shape in expected.items():
+        array = getattr(aligner, name)
+        if array is not None and array.shape != shape:
+            raise FippError(f"the model is damaged: its {name.removesuffix('_')} is {array.shape}, not {shape}")
 
 
 def _from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,11 +33,18 @@ _DECISIVE = ("epsilon", "lam", "solver", "preprocess")
 def command(
     source: _options.Source,
     target: _options.Target,
-    dictionary: Annotated[
-        Path, typer.Option("--dict", metavar="SEED", help="Known pairs, one a line: source word, tab, target word.")
-    ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model.")],
-    method: Annotated[str, typer.Option(metavar="fipp|procrustes", help="How to align.")] = "fipp",
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(
+            "--dict",
+            metavar="SEED",
+            help="Known pairs, one a line: source word, tab, target word. Unsupervised methods need none.",
+        ),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="How to align; [bold]fipp methods[/bold] lists the names.")
+    ] = "fipp",
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -70,6 +78,10 @@ def command(
             help="Components that isotropic preprocessing removes; 1 by default, 2 to 6 are often better.",
         ),
     ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any other setting of the method; may be repeated."),
+    ] = None,
     limit: _options.Limit = None,
     max_memory: _options.MaxMemory = None,
     reverse_dict: Annotated[
@@ -96,13 +108,16 @@ def command(
         "self_learning": self_learning,
         "max_memory": max_memory,
     }
-    aligner = _make_aligner(method, settings, preprocess, components)
-    _files.check_output(output, source, target, dictionary)
-    lexicon = _files.load_lexicon(dictionary, strict=strict)
-    lexicon = lexicon.reverse() if reverse_dict else lexicon
+    aligner = _make_aligner(method, settings, preprocess, components, _options.parse_settings(set_))
+    if dictionary is None and aligner.needs_pairs and not aligner.takes_identical_words:
+        raise fipp.FippError(f"{method} learns from known pairs: give them with --dict SEED")
+    _files.check_output(output, source, target, *([dictionary] if dictionary else []))
+    lexicon = None if dictionary is None else _files.load_lexicon(dictionary, strict=strict)
+    lexicon = lexicon.reverse() if reverse_dict and lexicon is not None else lexicon
     source_vectors = _files.load_vectors(source, report, limit=limit, strict=strict)
     target_vectors = _files.load_vectors(target, report, limit=limit, strict=strict)
-    report.note(f"{dictionary.name}: {_coverage(lexicon.lookup(source_vectors, target_vectors).require())}")
+    if lexicon is not None and dictionary is not None:
+        report.note(f"{dictionary.name}: {_coverage(lexicon.lookup(source_vectors, target_vectors).require())}")
 
     started = time.perf_counter()
     with report.progress("aligning") as progress:
@@ -116,18 +131,24 @@ def command(
         _show(alignment, method, seconds, output)
 
 
-def _make_aligner(method: str, settings: dict[str, Any], preprocess: str | None, components: int | None) -> BaseAligner:
+def _make_aligner(
+    method: str,
+    settings: Mapping[str, Any],
+    preprocess: str | None,
+    components: int | None,
+    others: Mapping[str, Any] | None = None,
+) -> BaseAligner:
     """Make an aligner of what the user gave and nothing else, and refuse now what `fit` would refuse later."""
-    from fipp.aligners import METHODS
+    from fipp._inputs import make_aligner
     from fipp.exceptions import FippError
     from fipp.linalg._memory import parse_memory
     from fipp.preprocess import make_preprocess, with_components
 
-    if method not in METHODS:
-        raise FippError(f"there is no method {method!r}; known are {', '.join(METHODS)}")
-    aligner = METHODS[method]()
+    aligner = make_aligner(method, others or {})
     known = aligner.get_params(deep=False)
     given = {name: value for name, value in settings.items() if value is not None}
+    if "max_memory" not in known:
+        given.pop("max_memory", None)
     for name in given:
         if name not in known:
             raise FippError(f"{method} has no --{_OPTIONS[name]}")
@@ -180,12 +201,8 @@ def _as_dict(alignment: Alignment, method: str, seconds: float, output: Path) ->
 
 
 def _settings(aligner: BaseAligner) -> dict[str, Any]:
-    """Give the settings as JSON can hold them; a transformer is named as Python would write it."""
-    plain = (str, int, float, bool, type(None))
-    settings = aligner.get_params(deep=False)
-    return {
-        name: value if isinstance(value, plain) else " ".join(str(value).split()) for name, value in settings.items()
-    }
+    """Give the settings as JSON can hold them."""
+    return {name: _tables.plain(value) for name, value in aligner.get_params(deep=False).items()}
 
 
 def _describe(method: str, aligner: BaseAligner) -> str:

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from fipp._version import __version__
 from fipp.cli import (
     _align,
+    _analogies,
     _convert,
     _demo,
     _download,
@@ -19,6 +20,7 @@ from fipp.cli import (
     _evaluate,
     _info,
     _lexicon,
+    _methods,
     _options,
     _similarity,
     _transform,
@@ -73,12 +75,14 @@ def _fipp(
 for _name, _module in {
     "align": _align,
     "tune": _tune,
+    "methods": _methods,
     "eval": _evaluate,
     "translate": _translate,
     "transform": _transform,
     "convert": _convert,
     "info": _info,
     "similarity": _similarity,
+    "analogies": _analogies,
     "download": _download,
     "xling": _xling,
     "demo": _demo,

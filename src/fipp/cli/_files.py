@@ -60,6 +60,16 @@ def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *,
     return Alignment.load(model, load_vectors(source, report, limit=limit), load_vectors(target, report, limit=limit))
 
 
+def check_sides(model: Path | None, target: bool, across: Path | None) -> None:
+    """Refuse --target and --across where they make no sense."""
+    from fipp.exceptions import FippError
+
+    if model is None and (target or across is not None):
+        raise FippError(f"{'--target' if target else '--across'} needs a --model")
+    if target and across is not None:
+        raise FippError("with --across, VECTORS are of the source's kind: leave --target out")
+
+
 def check_output(output: Path, *inputs: Path) -> None:
     """Raise a FippError now if ``output`` could not be written after the long work, or would overwrite an input."""
     from fipp.exceptions import FippError

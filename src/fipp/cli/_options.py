@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +30,49 @@ Retrieval = Annotated[
         "over the source, or over source and target, or by inner product.",
     ),
 ]
+Beta = Annotated[
+    float,
+    typer.Option(metavar="B", help="β of the inverted softmax (isf, dualis): the larger, the more the nearest count."),
+]
+BETA = 30.0
 Strict = Annotated[bool, typer.Option("--strict", metavar=FLAG, help="Refuse files with rows that cannot be used.")]
 Json = Annotated[bool, typer.Option("--json", metavar=FLAG, help="Print one JSON object and no notes.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar=FLAG, help="No notes and no progress.")]
+
+
+def parse_value(text: str) -> Any:
+    """Read a setting as the library takes it: nothing, yes or no, a number, or a word.
+
+    Examples
+    --------
+    >>> [parse_value(text) for text in ("none", "true", "3", "0.5", "unit")]
+    [None, True, 3, 0.5, 'unit']
+    """
+    named = {"none": None, "true": True, "false": False}
+    if text.lower() in named:
+        return named[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def parse_settings(settings: Sequence[str] | None) -> dict[str, Any]:
+    """Read settings given as ``name=value``.
+
+    Examples
+    --------
+    >>> parse_settings(["alpha=0.5"])
+    {'alpha': 0.5}
+    """
+    from fipp.exceptions import FippError
+
+    parsed = {}
+    for text in settings or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise FippError(f"--set takes a setting and its value, such as alpha=0.1, not {text!r}")
+        parsed[name.strip().replace("-", "_")] = parse_value(value.strip())
+    return parsed

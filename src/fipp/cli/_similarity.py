@@ -45,13 +45,9 @@ def command(
     """
     from fipp import Alignment
     from fipp.evaluate import load_similarity
-    from fipp.exceptions import FippError
 
     report = _console.Reporter(quiet or as_json)
-    if model is None and (target or across is not None):
-        raise FippError(f"{'--target' if target else '--across'} needs a --model")
-    if target and across is not None:
-        raise FippError("with --across, VECTORS are of the source's kind: leave --target out")
+    _files.check_sides(model, target, across)
     sets = {path: load_similarity(path, strict=strict) for path in files}
     fitted = None if model is None else Alignment.load(model)
     loaded = _files.load_vectors(vectors, report, limit=limit, strict=strict)

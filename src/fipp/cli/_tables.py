@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,6 +17,18 @@ def table(*columns: str) -> Table:
     from rich.table import Table
 
     return Table(*columns, box=box.SIMPLE_HEAD, header_style="dim")
+
+
+def plain(value: Any) -> Any:
+    """Give a setting as JSON can hold it; a transformer is named as Python would write it.
+
+    Examples
+    --------
+    >>> from fipp.preprocess import Centre
+    >>> plain(0.5), plain(Centre())
+    (0.5, 'Centre()')
+    """
+    return value if isinstance(value, (str, int, float, bool, type(None))) else " ".join(str(value).split())
 
 
 def summary(rows: Mapping[str, str]) -> Table:

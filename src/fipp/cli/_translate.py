@@ -25,6 +25,7 @@ def command(
     ],
     count: Annotated[int, typer.Option("-k", metavar="K", min=1, help="How many translations of each word.")] = 5,
     retrieval: _options.Retrieval = "nn",
+    beta: _options.Beta = _options.BETA,
     limit: _options.Limit = None,
     max_memory: _options.MaxMemory = None,
     as_json: _options.Json = False,
@@ -35,17 +36,20 @@ def command(
     Unknown words are named on standard error and left out. If no word is known, that is an error (exit code 2).
     """
     from fipp.linalg._memory import parse_memory
-    from fipp.retrieve._options import check_retrieval
+    from fipp.retrieve._options import check_beta, check_retrieval
 
     report = _console.Reporter(quiet or as_json)
     check_retrieval(retrieval)
+    check_beta(beta)
     parse_memory(max_memory)
     asked = list(_read(words))
     alignment = _files.load_alignment(model, source, target, report, limit=limit)
     assert alignment.source is not None
     known, unknown = _divide(asked, alignment.source)
     with report.progress("translating") as progress:
-        found = alignment.translate_all(known, count, retrieval=retrieval, max_memory=max_memory, progress=progress)
+        found = alignment.translate_all(
+            known, count, retrieval=retrieval, beta=beta, max_memory=max_memory, progress=progress
+        )
     translations = dict(zip(known, found, strict=True))
     if as_json:
         answers = {word: [best._asdict() for best in ranked] for word, ranked in translations.items()}

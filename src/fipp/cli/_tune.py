@@ -84,9 +84,7 @@ def command(
     report = _console.Reporter(quiet or as_json)
     check_retrieval(retrieval)
     parse_memory(max_memory)
-    aligner = _align._make_aligner(method, {"max_memory": None}, preprocess, None)
-    if "max_memory" in aligner.get_params() and max_memory is not None:
-        aligner.set_params(max_memory=max_memory)
+    aligner = _align._make_aligner(method, {"max_memory": max_memory}, preprocess, None)
     wanted = _parse_grid(grid, components)
     batches(aligner, check_grid(aligner, wanted["grid"], wanted["components"]))
     for path in (output, figure):
@@ -149,24 +147,15 @@ def _parse_grid(grid: Sequence[str] | None, components: str | None) -> dict[str,
         name, equals, values = text.partition("=")
         if not equals or not values.strip():
             raise FippError(f"--grid takes a setting and its values, such as epsilon=0.05,0.1, not {text!r}")
-        wanted[names.get(name.strip(), name.strip())] = [_parse_value(value.strip()) for value in values.split(",")]
+        wanted[names.get(name.strip(), name.strip())] = [
+            _options.parse_value(value.strip()) for value in values.split(",")
+        ]
     numbers = None
     if components is not None:
-        numbers = [_parse_value(value.strip()) for value in components.split(",")]
+        numbers = [_options.parse_value(value.strip()) for value in components.split(",")]
         if not all(isinstance(number, int) and number >= 0 for number in numbers):
             raise FippError(f"--components takes whole numbers joined by commas, such as 1,2,3, not {components!r}")
     return {"grid": wanted or None, "components": numbers}
-
-
-def _parse_value(text: str) -> Any:
-    if text.lower() == "none":
-        return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _show(selection: Selection, seconds: float, output: Path | None, figure: Path | None) -> None:

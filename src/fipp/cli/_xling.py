@@ -39,6 +39,14 @@ def command(
             help="Which vectors to take where a language has several; en-fr:en=FILE for one pair. Repeatable.",
         ),
     ] = None,
+    similarity: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Files of word similarity named by language, such as en-simlex999.tsv. Without it, a folder "
+            "'similarity' beside the others.",
+        ),
+    ] = None,
     results: Annotated[
         Path | None,
         typer.Option(metavar="FILE.jsonl", help="Keep results here as they come; what it holds is not run again."),
@@ -46,6 +54,10 @@ def command(
     format: Annotated[str, typer.Option(metavar="markdown|csv|latex|json", help="Of the tables.")] = "markdown",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the tables here instead.")
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Draw spectra, inner products and the descent here as PNG (matplotlib)."),
     ] = None,
     jobs: Annotated[
         int, typer.Option(metavar="N", min=1, help="Pairs at a time, each in a process with one thread.")
@@ -65,9 +77,11 @@ def command(
         raise FippError(f"there is no format {format!r}; known are {', '.join(study.FORMATS)}")
     if output is not None:
         _files.check_output(output)
+    if figures is not None:
+        study.check_figures()
     report = _console.Reporter(quiet)
     wanted = _split(tables)
-    found = study.discover(vectors, dictionaries, choices or ())
+    found = study.discover(vectors, dictionaries, choices or (), similarity)
     cells = study.make_plan(
         found,
         pairs=_split(pairs),
@@ -85,6 +99,9 @@ def command(
     for record in records.values():
         if "error" in record:
             _console.warn(f"{record['pair']} {record['size']} {record['variant']}: {record['error']}")
+    if figures is not None:
+        drawn = study.plot_study(cells, records, figures)
+        report.note(f"{len(drawn)} figures in {figures}")
     _write(study.render(study.make_tables(cells, records, wanted), format), output)
 
 

@@ -2,6 +2,9 @@
 
 Checksums are those that others have published: the MD5 sums of the wiki vectors in babylonhealth/fastText_multilingual,
 the SHA-1 sums of the GloVe files in Apache MXNet. They tell a damaged file; against a forged one stands HTTPS.
+
+Licences are those that the publishers name for the data: fastText's pages CC BY-SA 3.0, GloVe's page the PDDL. The
+repository of XLING and the page of SimLex-999 name none, which is "unknown" here.
 """
 
 from __future__ import annotations
@@ -133,7 +136,7 @@ def _glove(choice: str) -> Iterator[RemoteFile]:
 
 def _simlex(_: str) -> Iterator[RemoteFile]:
     member = "SimLex-999/SimLex-999.txt"
-    yield RemoteFile("https://fh295.github.io/SimLex-999.zip", "similarity/SimLex-999.txt", member=member)
+    yield RemoteFile("https://fh295.github.io/SimLex-999.zip", "similarity/en.SimLex-999.txt", member=member)
 
 
 def _multinli(_: str) -> Iterator[RemoteFile]:
@@ -161,7 +164,7 @@ FAMILIES = {
         Family(
             "xling",
             "dictionaries of the XLING study: 1,000 and 5,000 training pairs, 2,000 test pairs (Glavaš et al. 2019)",
-            "not stated",
+            "unknown",
             "https://github.com/codogogo/xling-eval",
             "PAIR",
             "xling:en-fr",
@@ -172,7 +175,7 @@ FAMILIES = {
         Family(
             "muse",
             "MUSE dictionaries: all pairs, the 5,000 words to train and the 1,500 to test (Conneau et al. 2018)",
-            "CC BY-NC 4.0",
+            "CC BY-NC 4.0, that of the repository; the dictionaries name none",
             "https://github.com/facebookresearch/MUSE",
             "PAIR",
             "muse:en-hr",
@@ -223,7 +226,7 @@ FAMILIES = {
         Family(
             "simlex",
             "SimLex-999: how similar people find 999 pairs of English words (Hill et al. 2015)",
-            "not stated",
+            "unknown",
             "https://fh295.github.io/simlex.html",
             "",
             "simlex",

@@ -1,7 +1,8 @@
 """How well an alignment worked, and what the spaces are like."""
 
 from fipp.evaluate import documents, inference
-from fipp.evaluate._analogy import Analogy, AnalogyResult, analogies, load_analogies
+from fipp.evaluate._analogy import Analogy, AnalogyResult, analogies, cross_analogies, load_analogies
+from fipp.evaluate._analogy_file import Analogy, load_analogies
 from fipp.evaluate._bli import BLIResult, bli
 from fipp.evaluate._compare import Comparison, compare
 from fipp.evaluate._methods import Outcome, each_method
@@ -25,6 +26,7 @@ __all__ = [
     "analogies",
     "bli",
     "compare",
+    "cross_analogies",
     "cross_similarity",
     "describe",
     "documents",

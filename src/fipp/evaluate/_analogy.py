@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.exceptions import FippError, FippWarning
+from fipp.evaluate._analogy_file import Analogy, load_analogies
+from fipp.exceptions import FippError
 from fipp.io import Vectors
-from fipp.io._report import MALFORMED, Inspector, counted
-from fipp.io._stream import read_batches
 from fipp.linalg import unit_rows
 from fipp.linalg._memory import rows_per_block
 from fipp.retrieve._options import check_count
 
-_MAX_BYTES = 1 << 28
+if TYPE_CHECKING:
+    from fipp._alignment import Alignment
+
+METHODS = ("3cosadd", "3cosmul")
+
 # Keeps a product from being divided by nothing (Levy and Goldberg 2014).
 _EPSILON = np.float32(1e-3)
-
-
-class Analogy(NamedTuple):
-    """a is to b as c is to d; ``section`` is the kind of question."""
-
-    a: str
-    b: str
-    c: str
-    d: str
-    section: str = ""
 
 
 class SectionScore(NamedTuple):
@@ -101,50 +92,6 @@ class AnalogyResult:
         )
 
 
-def load_analogies(path: str | os.PathLike[str], *, strict: bool = False) -> list[Analogy]:
-    r"""Read analogies in Google's layout: four words a line, and lines ``: name`` that begin a section.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file, compressed or not.
-    strict : bool, default=False
-        Refuse a file with a line that is neither; otherwise a warning tells how many were skipped.
-
-    Returns
-    -------
-    list of Analogy
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "questions-words.txt")
-    >>> _ = path.write_text(": capitals\nAthens Greece Oslo Norway\n")
-    >>> load_analogies(path)
-    [Analogy(a='Athens', b='Greece', c='Oslo', d='Norway', section='capitals')]
-    """
-    path = Path(path)
-    inspector = Inspector(path, strict)
-    section, analogies = "", []
-    every_line = (line.strip() for batch in read_batches(path, _MAX_BYTES) for line in batch)
-    for number, raw in enumerate(every_line, 1):
-        text = inspector.decode(raw, f"line {number}")
-        words = text.split("\t") if text.count("\t") == 3 else text.split()
-        if text.startswith(":"):
-            section = text[1:].strip()
-        elif len(words) == 4:
-            a, b, c, d = words
-            analogies.append(Analogy(a, b, c, d, section))
-        elif text and not text.startswith("#"):
-            inspector.skip(MALFORMED, f"line {number}", text, counted(len(words), "word"))
-    report = inspector.report(f"{len(analogies):,} analogies").summary()
-    if not analogies:
-        raise FippError(f"{path} holds no line of four words. {report or ''}".strip())
-    if report:
-        warnings.warn(report, FippWarning, stacklevel=2)
-    return analogies
-
-
 def analogies(
     vectors: Vectors,
     questions: str | os.PathLike[str] | Iterable[tuple[str, ...]],
@@ -189,18 +136,100 @@ def analogies(
     >>> print(analogies(vectors, [("man", "king", "woman", "queen")]))
     accuracy 1.0000 by 3cosadd; 1 of 1 questions found (100.0 %)
     """
-    if method not in ("3cosadd", "3cosmul"):
-        raise FippError(f"there is no method {method!r}; choose from 3cosadd, 3cosmul")
     if limit is not None:
         vectors = vectors.head(check_count(limit, "limit"))
-    listed = load_analogies(questions) if isinstance(questions, (str, os.PathLike)) else list(questions)
-    asked = [Analogy(*question) for question in listed]
+    asked = _asked(questions, method)
     rows = vectors.find(word for question in asked for word in question[:4]).reshape(-1, 4)
+    found = _found(rows)
+    unit = unit_rows(vectors.matrix)
+    sought = _Sought(unit, rows[found, 3], rows[found, :3])
+    return _result(asked, found, _answered((unit, unit, unit), rows[found], sought, method, max_memory), method)
+
+
+def cross_analogies(
+    alignment: Alignment,
+    questions: str | os.PathLike[str] | Iterable[tuple[str, ...]],
+    *,
+    method: str = "3cosadd",
+    limit: int | None = None,
+    max_memory: int | float | str | None = None,
+) -> AnalogyResult:
+    """Complete analogies across two spaces: a is to b in the source as c is to d in the target.
+
+    The answer is sought among all target words but c, in the shared space.
+
+    Parameters
+    ----------
+    alignment : Alignment
+        With the vectors of both sides.
+    questions : path, or iterable of (a, b, c, d) or (a, b, c, d, section)
+        Two source words and two target words.
+    method, limit, max_memory
+        As for `analogies`; the limit holds for either side.
+
+    Returns
+    -------
+    AnalogyResult
+
+    Examples
+    --------
+    >>> import fipp
+    >>> demo = fipp.datasets.load_demo()
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed)
+    >>> print(cross_analogies(alignment, [("man", "woman", "roi", "reine")]))
+    accuracy 1.0000 by 3cosadd; 1 of 1 questions found (100.0 %)
+    """
+    source, target = alignment._side("source"), alignment._side("target")
+    if limit is not None:
+        source, target = source.head(check_count(limit, "limit")), target.head(limit)
+    asked = _asked(questions, method)
+    rows = np.stack(
+        [
+            side.find(question[place] for question in asked)
+            for place, side in enumerate((source, source, target, target))
+        ],
+        axis=1,
+    )
+    found = _found(rows)
+    keys = unit_rows(alignment.aligner.transform_target(target.matrix))
+    # Only source words that are asked for are mapped.
+    needed, places = np.unique(rows[found, :2], return_inverse=True)
+    mapped = unit_rows(alignment.aligner.transform(source.matrix[needed]))
+    moved = np.concatenate([places.reshape(-1, 2), rows[found, 2:]], axis=1)
+    sought = _Sought(keys, rows[found, 3], rows[found, 2:3])
+    return _result(asked, found, _answered((mapped, mapped, keys), moved, sought, method, max_memory), method)
+
+
+def check_method(method: str) -> None:
+    """Refuse a method that there is not."""
+    if method not in METHODS:
+        raise FippError(f"there is no method {method!r}; choose from {', '.join(METHODS)}")
+
+
+class _Sought(NamedTuple):
+    """Where answers are sought: unit rows, the right one of each question, and those that do not count."""
+
+    keys: NDArray[np.float32]
+    wanted: NDArray[np.int64]
+    excluded: NDArray[np.int64]
+
+
+def _asked(questions: str | os.PathLike[str] | Iterable[tuple[str, ...]], method: str) -> list[Analogy]:
+    check_method(method)
+    listed = load_analogies(questions) if isinstance(questions, (str, os.PathLike)) else list(questions)
+    return [Analogy(*question) for question in listed]
+
+
+def _found(rows: NDArray[np.int64]) -> NDArray[np.bool_]:
     found: NDArray[np.bool_] = rows.min(axis=1) >= 0
     if not found.any():
-        raise FippError(f"of none of the {len(asked):,} analogies are all four words among the vectors")
+        raise FippError(f"of none of the {len(rows):,} analogies are all four words among the vectors")
+    return found
+
+
+def _result(asked: list[Analogy], found: NDArray[np.bool_], answered: NDArray[np.bool_], method: str) -> AnalogyResult:
     right = np.zeros(len(asked), dtype=bool)
-    right[found] = _answered(unit_rows(vectors.matrix), rows[found], method, max_memory)
+    right[found] = answered
     sections: dict[str, list[int]] = {}
     for number, question in enumerate(asked):
         sections.setdefault(question.section, []).append(number)
@@ -217,26 +246,37 @@ def analogies(
 
 
 def _answered(
-    unit: NDArray[np.float32], rows: NDArray[np.int64], method: str, max_memory: int | float | str | None
+    sides: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]],
+    rows: NDArray[np.int64],
+    sought: _Sought,
+    method: str,
+    max_memory: int | float | str | None,
 ) -> NDArray[np.bool_]:
-    """Tell of each question whether the fourth word scores higher than all but the first three."""
+    """Tell of each question whether the fourth word scores higher than all others that count.
+
+    ``sides`` are the unit rows that a, b and c are of, ``rows`` their numbers.
+    """
     right = np.empty(len(rows), dtype=bool)
-    step = rows_per_block(16 * len(unit), max_memory, at_most=512)
+    step = rows_per_block(16 * len(sought.keys), max_memory, at_most=512)
     for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        scores = _scores(unit, block, method)
-        every = np.arange(len(block))
-        wanted = scores[every, block[:, 3]].copy()
-        scores[every[:, None], block] = -np.inf
+        block = slice(start, start + step)
+        a, b, c = (side[rows[block, column]] for column, side in enumerate(sides))
+        scores = _scores(a, b, c, sought.keys, method)
+        every = np.arange(len(scores))
+        wanted, excluded = sought.wanted[block], sought.excluded[block]
+        score = scores[every, wanted].copy()
+        scores[every, wanted] = -np.inf
+        scores[every[:, None], excluded] = -np.inf
         # A wanted word that is one of the question's own is excluded like them.
-        own = (block[:, :3] == block[:, 3:]).any(axis=1)
-        right[start : start + step] = (wanted > scores.max(axis=1)) & ~own
+        own = (excluded == wanted[:, None]).any(axis=1)
+        right[block] = (score > scores.max(axis=1)) & ~own
     return right
 
 
-def _scores(unit: NDArray[np.float32], rows: NDArray[np.int64], method: str) -> NDArray[np.float32]:
-    a, b, c = (unit[rows[:, column]] for column in range(3))
+def _scores(
+    a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32], keys: NDArray[np.float32], method: str
+) -> NDArray[np.float32]:
     if method == "3cosadd":
-        return np.matmul(b - a + c, unit.T)
-    near_a, near_b, near_c = ((np.matmul(side, unit.T) + np.float32(1)) / np.float32(2) for side in (a, b, c))
+        return np.matmul(b - a + c, keys.T)
+    near_a, near_b, near_c = ((np.matmul(side, keys.T) + np.float32(1)) / np.float32(2) for side in (a, b, c))
     return near_b * near_c / (near_a + _EPSILON)

@@ -341,7 +341,7 @@ def bli(
         np.unique(asked),
         len(best) if total is None else int(total),
         retrieval,
-        parts={} if labels is None else labelled(asked, labels, None),
+        parts={} if labels is None else labelled(asked, labels),
     )
 
 

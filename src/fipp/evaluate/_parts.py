@@ -57,8 +57,7 @@ def bands(
     >>> bands(np.array([3, 1000, 70]), np.array([5]))
     {'0-1k': Part(places=array([0, 2]), total=3), '1k-5k': Part(places=array([1]), total=1)}
     """
-    if not len(edges) or any(low >= high for low, high in pairwise([0, *edges])):
-        raise FippError(f"bands takes rising row numbers above 0, such as {BANDS}, not {tuple(edges)}")
+    check_edges(edges)
     numbers = np.searchsorted(edges, rows, side="right")
     lost = np.searchsorted(edges, np.empty(0, np.int64) if missed is None else missed, side="right")
     parts = {}
@@ -69,7 +68,13 @@ def bands(
     return parts
 
 
-def labelled(asked: NDArray[np.int64], labels: ArrayLike, totals: dict[str, int] | None) -> dict[str, Part]:
+def check_edges(edges: Sequence[int]) -> None:
+    """Refuse edges of bands that do not rise from above 0."""
+    if not len(edges) or any(low >= high for low, high in pairwise([0, *edges])):
+        raise FippError(f"bands takes rising row numbers above 0, such as {BANDS}, not {tuple(edges)}")
+
+
+def labelled(asked: NDArray[np.int64], labels: ArrayLike) -> dict[str, Part]:
     """Sort queries by the labels of their pairs; a query with pairs of several labels is in several parts.
 
     Parameters
@@ -78,18 +83,16 @@ def labelled(asked: NDArray[np.int64], labels: ArrayLike, totals: dict[str, int]
         The query of each pair.
     labels : array-like of str of shape (n,)
         The label of each pair.
-    totals : dict, optional
-        How many source words have each label, looked up or not.
 
     Returns
     -------
     dict
-        In the order in which the labels are met.
+        In the order in which the labels are met. A part's total is the number of its queries.
 
     Examples
     --------
-    >>> labelled(np.array([7, 2, 7]), ["noun", "verb", "noun"], {"noun": 3})
-    {'noun': Part(places=array([1]), total=3), 'verb': Part(places=array([0]), total=1)}
+    >>> labelled(np.array([7, 2, 7]), ["noun", "verb", "noun"])
+    {'noun': Part(places=array([1]), total=1), 'verb': Part(places=array([0]), total=1)}
     """
     named = np.asarray(labels).astype(str)
     if named.shape != asked.shape:
@@ -98,7 +101,7 @@ def labelled(asked: NDArray[np.int64], labels: ArrayLike, totals: dict[str, int]
     parts = {}
     for label in dict.fromkeys(named.tolist()):
         places = np.searchsorted(queries, np.unique(asked[named == label]))
-        parts[label] = Part(places, (totals or {}).get(label, len(places)))
+        parts[label] = Part(places, len(places))
     return parts
 
 

@@ -4,9 +4,10 @@ from fipp.linalg._descent import FilteredObjective, Objective, descend
 from fipp.linalg._factor import filtered_product, positive_part, positive_root, target_gram_eigen, thin_svd
 from fipp.linalg._gram import FilteredGram, GramTiles, filtered_gram, pull
 from fipp.linalg._memory import parse_memory, rows_per_block
-from fipp.linalg._moments import cross_products, mean_and_scatter, row_blocks, unit_rows
+from fipp.linalg._moments import affine, cross_products, mean_and_scatter, row_blocks, unit_rows
 from fipp.linalg._parallel import Progress, n_threads, ordered_map, single_threaded_blas
 from fipp.linalg._procrustes import deviation_from_orthogonal, pip_distance, rotation, weighted_cross
+from fipp.linalg._spectral import SeedMoments, SpectralMaps, seed_moments, spectral_maps
 
 __all__ = [
     "FilteredGram",
@@ -14,6 +15,9 @@ __all__ = [
     "GramTiles",
     "Objective",
     "Progress",
+    "SeedMoments",
+    "SpectralMaps",
+    "affine",
     "cross_products",
     "descend",
     "deviation_from_orthogonal",
@@ -30,7 +34,9 @@ __all__ = [
     "rotation",
     "row_blocks",
     "rows_per_block",
+    "seed_moments",
     "single_threaded_blas",
+    "spectral_maps",
     "target_gram_eigen",
     "thin_svd",
     "unit_rows",

@@ -110,3 +110,21 @@ def cross_products(A: NDArray, B: NDArray, weights: NDArray | None = None) -> ND
     for block in ordered_map(product, row_blocks(len(A))):
         total += block
     return total
+
+
+def affine(
+    X: NDArray[np.float32], linear: NDArray[np.float32], offset: NDArray[np.float32] | None
+) -> NDArray[np.float32]:
+    """Give X · linear + offset; rows of zeros, which say nothing, stay zero.
+
+    Examples
+    --------
+    >>> affine(np.float32([[1, 2], [0, 0]]), np.eye(2, dtype=np.float32), np.float32([10, 10]))
+    array([[11., 12.],
+           [ 0.,  0.]], dtype=float32)
+    """
+    mapped: NDArray[np.float32] = X @ linear
+    if offset is not None:
+        mapped += offset
+        mapped[~X.any(axis=1)] = 0
+    return mapped

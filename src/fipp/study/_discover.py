@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from fipp.exceptions import FippError
@@ -34,6 +35,15 @@ class Dictionary:
 
 
 @dataclass(frozen=True)
+class SimilaritySet:
+    """A file of word similarity: of one language, or between two."""
+
+    path: Path
+    name: str
+    languages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Data:
     """What was found.
 
@@ -45,11 +55,14 @@ class Data:
         Files by (pair, part, size), such as ``("en-fr", "train", "1k")``.
     chosen : dict
         The file to take, by language (``"en"``) or by pair and language (``"en-fr:en"``).
+    similarity : tuple of SimilaritySet
+        Files of word similarity.
     """
 
     vectors: Mapping[str, list[Path]]
     dictionaries: Mapping[tuple[str, str, str], Path]
     chosen: Mapping[str, Path] = field(default_factory=dict)
+    similarity: tuple[SimilaritySet, ...] = ()
 
     def pairs(self) -> list[str]:
         """Give the pairs of languages that have vectors and dictionaries, the paper's first, in its direction."""
@@ -78,6 +91,12 @@ class Data:
                 return Dictionary(self.dictionaries[direction, "test", max(sizes, key=_number)], direction != pair)
         raise FippError(f"there is no test dictionary of {pair}, such as {pair}/test.2k.tsv")
 
+    def similarity_sets(self, pair: str) -> tuple[SimilaritySet, ...]:
+        """Give the files of word similarity of either language of a pair, or from its source to its target."""
+        source, target = pair.split("-")
+        wanted = ((source,), (target,), (source, target))
+        return tuple(sorted((known for known in self.similarity if known.languages in wanted), key=_place_in(wanted)))
+
     def side(self, pair: str, language: str) -> Path:
         """Give the vectors of one side of a pair."""
         for name in (f"{pair}:{language}", f"{turned(pair)}:{language}", language):
@@ -95,7 +114,12 @@ class Data:
         )
 
 
-def discover(vectors: str | Path, dictionaries: str | Path, choices: Iterable[str] = ()) -> Data:
+def discover(
+    vectors: str | Path,
+    dictionaries: str | Path,
+    choices: Iterable[str] = (),
+    similarity: str | Path | None = None,
+) -> Data:
     """Find vectors and dictionaries.
 
     Parameters
@@ -108,13 +132,16 @@ def discover(vectors: str | Path, dictionaries: str | Path, choices: Iterable[st
         ``yacle.train.freq.1k.en-fr.tsv``, at any depth.
     choices : iterable of str
         ``"en=FILE"`` or ``"en-fr:en=FILE"``: which to take where a language has several; in the folder or elsewhere.
+    similarity : path, optional
+        A folder with files of word similarity whose names begin with their language, ``en-simlex999.tsv``, or with two,
+        ``en-fr.rg65.csv``. When left out, a folder ``similarity`` beside one of the others.
 
     Returns
     -------
     Data
     """
     vectors, dictionaries = Path(vectors), Path(dictionaries)
-    for folder in (vectors, dictionaries):
+    for folder in (vectors, dictionaries, *([] if similarity is None else [Path(similarity)])):
         if not folder.is_dir():
             raise FippError(f"{folder} is not a folder")
     found = _find_dictionaries(dictionaries)
@@ -131,7 +158,7 @@ def discover(vectors: str | Path, dictionaries: str | Path, choices: Iterable[st
     chosen = dict(_parse_choice(choice, vectors) for choice in choices)
     for name, path in chosen.items():
         by_language.setdefault(name.split(":")[-1], [path])
-    return Data(by_language, found, chosen)
+    return Data(by_language, found, chosen, _find_similarity(similarity, (vectors, dictionaries), languages))
 
 
 def language_of(name: str, languages: Iterable[str]) -> str | None:
@@ -166,6 +193,25 @@ def _find_dictionaries(folder: Path) -> dict[tuple[str, str, str], Path]:
         if re.fullmatch(rf"{_CODE}-{_CODE}", pair):
             found.setdefault((pair, name["part"], name["size"]), path)
     return found
+
+
+def _find_similarity(
+    chosen: str | Path | None, beside: Iterable[Path], languages: set[str]
+) -> tuple[SimilaritySet, ...]:
+    folders = [path.absolute().parent / "similarity" for path in beside] if chosen is None else [Path(chosen)]
+    found: dict[Path, SimilaritySet] = {}
+    for folder in filter(Path.is_dir, folders):
+        for path in sorted(folder.iterdir()):
+            parts = re.split(r"([._\-])", path.name.lower())
+            own = tuple(takewhile(languages.__contains__, parts[:3:2]))
+            if own and path.is_file():
+                name = "".join(parts[2 * len(own) :])
+                found[path] = SimilaritySet(path, re.sub(r"\.(tsv|csv|txt|gz)", "", name), own)
+    return tuple(found.values())
+
+
+def _place_in(wanted: Sequence[tuple[str, ...]]) -> Callable[[SimilaritySet], int]:
+    return lambda known: wanted.index(known.languages)
 
 
 def _may_be_vectors(path: Path) -> bool:

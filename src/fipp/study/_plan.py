@@ -1,11 +1,11 @@
-"""What to run: the methods of the study, the tables that need them, and the cells that follow for given data."""
+"""What to run: the cells that the tables need, for given data."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,153 +13,12 @@ from typing import Any
 from fipp._version import __version__
 from fipp.aligners import METHODS
 from fipp.exceptions import FippError
-from fipp.study._discover import Data, Dictionary
+from fipp.study._discover import Data, Dictionary, SimilaritySet
+from fipp.study._paper import authors_settings
+from fipp.study._specs import BLI, SIMILARITY, TABLES, with_others
+from fipp.study._variants import VARIANTS, Variant
 
-
-@dataclass(frozen=True)
-class Variant:
-    """A method with its settings; ``dimensions`` reduces the source by principal components first."""
-
-    method: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    dimensions: int | None = None
-
-
-VARIANTS: dict[str, Variant] = {
-    "procrustes": Variant("procrustes"),
-    "procrustes-isotropic": Variant("procrustes", {"preprocess": "isotropic"}),
-    "procrustes-iterative": Variant("procrustes", {"preprocess": "iterative"}),
-    "fipp": Variant("fipp"),
-    # Appendix C as published, and with both words of a pair each other's best, which far fewer are.
-    "fipp-sl": Variant("fipp", {"self_learning": 14000, "mutual": False}),
-    "fipp-sl-mutual": Variant("fipp", {"self_learning": 14000}),
-    "fipp-no-ip": Variant("fipp", {"preprocess": "unit"}),
-    "fipp-no-filter": Variant("fipp", {"epsilon": None}),
-    "fipp-no-weights": Variant("fipp", {"weighting": None}),
-    "fipp-iterative": Variant("fipp", {"preprocess": "iterative"}),
-    **{f"fipp-{rounds}-rounds": Variant("fipp", {"n_rounds": rounds}) for rounds in range(2, 6)},
-    **{f"procrustes-{d}": Variant("procrustes", {}, d) for d in (250, 200)},
-    **{f"fipp-{d}": Variant("fipp", {}, d) for d in (250, 200)},
-    "fipp-eigen": Variant("fipp", {"solver": "eigen", "rank": "target"}),
-    "fipp-sgd": Variant("fipp", {"solver": "sgd", "rank": "target"}),
-}
-"""The methods of the study by name; every other aligner of fipp can be asked for by its own name."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table: which result of which method, and which figure of the paper stands beside it."""
-
-    label: str
-    variant: str
-    paper: str | None = None
-    retrieval: str = "cosine"
-    value: str = "test.map"
-
-
-@dataclass(frozen=True)
-class TableSpec:
-    """A table of the paper."""
-
-    title: str
-    columns: tuple[Column, ...]
-    digits: int = 3
-
-
-def _objective(label: str, variant: str) -> tuple[Column, Column]:
-    return Column(f"{label}, loss", variant, value="fitted.objective"), Column(f"{label}, MAP", variant)
-
-
-_FIPP = Column("FIPP", "fipp", "FIPP")
-_PROCRUSTES = Column("Procrustes", "procrustes", "PROC")
-
-TABLES: dict[str, TableSpec] = {
-    "main": TableSpec(
-        "Mean average precision",
-        (
-            _PROCRUSTES,
-            _FIPP,
-            Column("FIPP + SL", "fipp-sl", "FIPP+SL"),
-            Column("FIPP + SL, mutual", "fipp-sl-mutual"),
-        ),
-    ),
-    "ablation": TableSpec(
-        "Ablation: without isotropic preprocessing (IP), inner product filter (IPF), weights of the rotation (WP)",
-        (
-            _PROCRUSTES,
-            Column("FIPP w/o IP", "fipp-no-ip", "FIPP w/o IP"),
-            Column("FIPP w/o IPF", "fipp-no-filter", "FIPP w/o IPF"),
-            Column("FIPP w/o WP", "fipp-no-weights", "FIPP+P"),
-            _FIPP,
-        ),
-    ),
-    "preprocessing": TableSpec(
-        "Iterative normalisation (IN) against isotropic preprocessing (IP)",
-        (
-            Column("Proc. + IN", "procrustes-iterative", "PROC+IN"),
-            Column("Proc. + IP", "procrustes-isotropic", "PROC+IP"),
-            Column("FIPP + IN", "fipp-iterative", "FIPP+IN"),
-            Column("FIPP + IP", "fipp", "FIPP"),
-        ),
-    ),
-    "rotation": TableSpec(
-        "Plain (P) against weighted (WP) rotation",
-        (Column("FIPP + P", "fipp-no-weights", "FIPP+P"), Column("FIPP + WP", "fipp", "FIPP")),
-    ),
-    "retrieval": TableSpec(
-        "Nearest neighbours (NN) against CSLS",
-        (
-            Column("Proc. + NN", "procrustes", "PROC"),
-            Column("Proc. + CSLS", "procrustes", "PROC+CSLS", "csls"),
-            Column("FIPP + NN", "fipp", "FIPP"),
-            Column("FIPP + CSLS", "fipp", "FIPP+CSLS", "csls"),
-        ),
-    ),
-    "rounds": TableSpec(
-        "Repeated rounds of FIPP",
-        (
-            Column("1 round", "fipp", "FIPP"),
-            *(Column(f"{rounds} rounds", f"fipp-{rounds}-rounds") for rounds in range(2, 6)),
-        ),
-    ),
-    "dimensions": TableSpec(
-        "The source reduced by principal components",
-        (
-            Column("Procrustes, all", "procrustes", "PROC"),
-            Column("Procrustes, 250", "procrustes-250", "PROC 250"),
-            Column("Procrustes, 200", "procrustes-200", "PROC 200"),
-            Column("FIPP, all", "fipp", "FIPP"),
-            Column("FIPP, 250", "fipp-250", "FIPP 250"),
-            Column("FIPP, 200", "fipp-200", "FIPP 200"),
-        ),
-    ),
-    "deviation": TableSpec(
-        "Deviation of FIPP from the nearest rotation",
-        (Column("deviation", "fipp", "deviation", value="fitted.deviation"),),
-    ),
-    "filtered": TableSpec(
-        "Least and most filtered pairs of words",
-        (
-            Column("least filtered", "fipp", value="fitted.least_filtered"),
-            Column("most filtered", "fipp", value="fitted.most_filtered"),
-        ),
-    ),
-    "sgd": TableSpec(
-        "Descent (SGD) against low rank (published) and the linear solver (default): objective and MAP",
-        (*_objective("linear", "fipp"), *_objective("low rank", "fipp-eigen"), *_objective("SGD", "fipp-sgd")),
-    ),
-    "times": TableSpec(
-        "Seconds to fit",
-        (
-            Column("Procrustes", "procrustes", value="fit_seconds"),
-            Column("FIPP", "fipp", "FIPP seconds", value="fit_seconds"),
-            Column("FIPP + SL", "fipp-sl", "FIPP+SL seconds", value="fit_seconds"),
-            Column("FIPP + SL, mutual", "fipp-sl-mutual", value="fit_seconds"),
-        ),
-        digits=2,
-    ),
-}
-"""The tables of the paper by name."""
+_FILES = ("source", "target", "train", "test", "similarity")
 
 
 @dataclass(frozen=True)
@@ -178,12 +37,13 @@ class Cell:
     train: Dictionary
     test: Dictionary
     limit: int | None = None
+    measure: str = BLI
+    tune: bool = False
+    similarity: tuple[SimilaritySet, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Give all but the files as JSON can hold it."""
-        return {
-            name: value for name, value in asdict(self).items() if name not in ("source", "target", "train", "test")
-        }
+        return {name: value for name, value in asdict(self).items() if name not in _FILES}
 
     @property
     def key(self) -> str:
@@ -195,6 +55,7 @@ class Cell:
                 part: [checksum(dictionary.path), dictionary.reverse]
                 for part, dictionary in (("train", self.train), ("test", self.test))
             },
+            "similarity": [[checksum(known.path), known.languages] for known in self.similarity],
         }
         described = {**self.as_dict(), "inputs": inputs, "version": __version__}
         del described["variant"]  # the same settings under two names are one thing
@@ -222,7 +83,7 @@ def make_plan(
     sizes : sequence of str
         Sizes of training dictionaries; one that a pair does not have is left out for it.
     methods : sequence of str, optional
-        Only these; names in `VARIANTS`, or of further aligners, which join the main table.
+        Only these; names in `VARIANTS`, or of further aligners, which join the tables that compare methods.
     tables : sequence of str, optional
         Names in `TABLES`; all by default.
     sgd_steps : int, default=100
@@ -241,18 +102,34 @@ def make_plan(
     cells = []
     for pair in pairs:
         source, target = (data.side(pair, language) for language in _languages(pair))
-        test = data.test(pair)
+        test, sets = data.test(pair), data.similarity_sets(pair)
         for size in sizes:
             train = data.train(pair, size)
             if train is None:
                 continue
-            for name, retrieval in wanted:
+            for name, retrieval, measure in wanted:
                 variant = VARIANTS.get(name) or Variant(name)
-                settings = dict(variant.settings)
-                if settings.get("solver") == "sgd":
-                    settings["n_steps"] = sgd_steps
-                common = (source, target, train, test, limit)
-                cells.append(Cell(pair, size, name, variant.method, settings, variant.dimensions, retrieval, *common))
+                settings = _settings(variant, pair, size, sgd_steps)
+                if settings is None or (measure == SIMILARITY and not sets):
+                    continue
+                cell = Cell(
+                    pair=pair,
+                    size=size,
+                    variant=name,
+                    method=variant.method,
+                    settings=settings,
+                    dimensions=variant.dimensions,
+                    retrieval=retrieval,
+                    source=source,
+                    target=target,
+                    train=train,
+                    test=test,
+                    limit=limit,
+                    measure=measure,
+                    tune=variant.tune,
+                    similarity=sets if measure == SIMILARITY else (),
+                )
+                cells.append(cell)
     if not cells:
         raise FippError(f"there is no training dictionary of size {' or '.join(sizes)} for {', '.join(pairs)}")
     return cells
@@ -273,16 +150,30 @@ def check_names(names: Sequence[str] | None, known: Iterable[str], what: str) ->
     return known if names is None else list(names)
 
 
-def _wanted(tables: Sequence[str], methods: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Give the methods and retrievals that the tables need, none twice."""
+def _wanted(tables: Sequence[str], methods: Sequence[str] | None) -> list[tuple[str, str, str]]:
+    """Give the methods, retrievals and measures that the tables need, none twice."""
     if methods is not None:
         methods = check_names(methods, [*VARIANTS, *(name for name in METHODS if name not in VARIANTS)], "method")
-    needed = [(column.variant, column.retrieval) for table in tables for column in TABLES[table].columns]
-    needed += [(name, "cosine") for name in methods or () if name not in VARIANTS]
+    others = [name for name in methods or () if name not in VARIANTS]
+    specs = [with_others(table, TABLES[table], others) for table in tables]
+    needed = [(column.variant, column.retrieval, spec.measure) for spec in specs for column in spec.columns]
+    # A method that was asked for is run, whichever the tables.
+    needed += [(name, "cosine", BLI) for name in others]
     wanted = [item for item in dict.fromkeys(needed) if methods is None or item[0] in methods]
     if not wanted:
         raise FippError(f"none of these tables has a column for {', '.join(methods or ())}")
     return wanted
+
+
+def _settings(variant: Variant, pair: str, size: str, sgd_steps: int) -> dict[str, Any] | None:
+    """Give the settings of a variant for a pair; None if the authors list none for it."""
+    settings = dict(variant.settings)
+    if settings.get("solver") == "sgd":
+        settings["n_steps"] = sgd_steps
+    if not variant.authors:
+        return settings
+    listed = authors_settings(size).get(pair)
+    return None if listed is None else settings | listed
 
 
 def _languages(pair: str) -> list[str]:

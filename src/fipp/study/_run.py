@@ -6,32 +6,21 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
-import warnings
 from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from functools import lru_cache
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from fipp._alignment import Alignment
-from fipp._version import __version__
-from fipp.aligners import FIPP, METHODS
-from fipp.exceptions import FippError, FippWarning
-from fipp.io import Vectors
-from fipp.linalg import Progress, mean_and_scatter, single_threaded_blas
+from fipp.exceptions import FippError
+from fipp.linalg import Progress
+from fipp.study._cell import run_cell
 from fipp.study._plan import Cell
 from fipp.study._results import Record, appending, read_results
-
-_WORDS_SHOWN = 5
 
 
 def run_study(
@@ -121,71 +110,3 @@ def _become_worker() -> None:
             os._exit(1)
 
         threading.Thread(target=follow, daemon=True).start()
-
-
-def run_cell(key: str, cell: Cell) -> Record:
-    """Fit and score one cell; a failure that is the data's is told in the record."""
-    record: Record = {"key": key, **cell.as_dict(), "version": __version__}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FippWarning)
-        try:
-            record |= _measure(cell)
-        except FippError as error:
-            record["error"] = str(error)
-    remarks = [str(remark.message) for remark in caught if issubclass(remark.category, FippWarning)]
-    return record | ({"warnings": list(dict.fromkeys(remarks))} if remarks else {})
-
-
-def _measure(cell: Cell) -> Record:
-    source, target = _load(cell.source, cell.limit, cell.dimensions), _load(cell.target, cell.limit, None)
-    sides = {
-        side: {"name": path.name, "words": len(vectors), "dimensions": vectors.dim}
-        for side, path, vectors in (("source", cell.source, source), ("target", cell.target, target))
-    }
-    if cell.dimensions is not None and source.dim < cell.dimensions:
-        return sides | {"skipped": f"the source has {source.dim} dimensions, not {cell.dimensions} or more"}
-    lookup = cell.train.load().lookup(source, target).require()
-    aligner = METHODS[cell.method](**cell.settings)
-    start = time.perf_counter()
-    aligner.fit(source.matrix, target.matrix, lookup.rows)
-    fitted = time.perf_counter()
-    result = Alignment(aligner, source, target).evaluate(cell.test.load(), retrieval=cell.retrieval)
-    return sides | {
-        "seed": {"used": len(lookup.rows), "total": lookup.total, "coverage": lookup.coverage},
-        "test": result.as_dict(),
-        "fitted": _describe(aligner, source, target),
-        "fit_seconds": fitted - start,
-        "evaluate_seconds": time.perf_counter() - fitted,
-    }
-
-
-def _describe(aligner: Any, source: Vectors, target: Vectors) -> Record:
-    described: Record = {"pairs": len(aligner.pairs_)}
-    if isinstance(aligner, FIPP):
-        order = np.argsort(-aligner.kept_per_pair_, kind="stable")
-        words = [[source.words[i], target.words[j]] for i, j in aligner.pairs_[order]]
-        described |= {
-            "kept_fraction": float(aligner.kept_fraction_),
-            "deviation": float(aligner.deviation_),
-            "least_filtered": words[:_WORDS_SHOWN],
-            "most_filtered": words[: -_WORDS_SHOWN - 1 : -1],
-        }
-        if not aligner.self_learning:  # with ten times the pairs it would take longer than the fit
-            described["objective"] = float(aligner.objective_.total)
-    return described
-
-
-@lru_cache(maxsize=3)
-def _load(path: Path, limit: int | None, dimensions: int | None) -> Vectors:
-    vectors = Vectors.load(path, limit=limit)
-    return vectors if dimensions is None or vectors.dim <= dimensions else _reduced(vectors, dimensions)
-
-
-def _reduced(vectors: Vectors, dimensions: int) -> Vectors:
-    """Give the vectors in their first principal components."""
-    mean, scatter = mean_and_scatter(vectors.matrix, lambda rows: rows.astype(np.float32, copy=False))
-    d = vectors.dim
-    with single_threaded_blas:
-        _, components = scipy.linalg.eigh(scatter, subset_by_index=[d - dimensions, d - 1])
-        matrix = (vectors.matrix - mean.astype(np.float32)) @ components[:, ::-1].astype(np.float32)
-    return Vectors(vectors.words, matrix)

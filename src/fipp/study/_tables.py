@@ -1,22 +1,26 @@
-"""The tables of the study: ours, with the paper's figures beside them, in several formats."""
+"""The tables of the study: ours, with the paper's figures beside them."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from fipp.exceptions import FippError
-from fipp.study._paper import printed
-from fipp.study._plan import TABLES, VARIANTS, Cell, Column, TableSpec, check_names
+from fipp.study._paper import printed, printed_similarity
+from fipp.study._plan import Cell, check_names
 from fipp.study._results import Record
-
-FORMATS = ("markdown", "csv", "latex", "json")
+from fipp.study._specs import BLI, SIMILARITY, TABLES, Column, TableSpec, with_others
+from fipp.study._variants import VARIANTS
 
 Value = str | float | None
+
+
+class Note(NamedTuple):
+    """Why there is no figure in a place of a table."""
+
+    row: str
+    column: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class Table:
         Text, numbers, and None where there is nothing.
     digits : int
         How many decimals its numbers are shown with.
+    names : int
+        How many columns at the beginning name the row.
+    notes : list of Note
+        What failed, and why.
     """
 
     name: str
@@ -40,6 +48,12 @@ class Table:
     header: list[str]
     rows: list[list[Value]]
     digits: int = 3
+    names: int = 1
+    notes: list[Note] = field(default_factory=list)
+
+
+_Place = tuple[str, str, str, str]
+"""Pair, variant, retrieval and measure."""
 
 
 def make_tables(
@@ -60,37 +74,31 @@ def make_tables(
     -------
     list of Table
     """
-    found: dict[tuple[str, str, str, str], Record] = {}
-    for cell in cells:
-        record = records.get(cell.key, {})
-        if "test" in record:
-            found[cell.size, cell.pair, cell.variant, cell.retrieval] = record
+    others = list(dict.fromkeys(cell.variant for cell in cells if cell.variant not in VARIANTS))
     made = []
     for size in dict.fromkeys(cell.size for cell in cells):
+        found = {
+            (cell.pair, cell.variant, cell.retrieval, cell.measure): records[cell.key]
+            for cell in cells
+            if cell.size == size and cell.key in records
+        }
         pairs = list(dict.fromkeys(cell.pair for cell in cells if cell.size == size))
         for name in check_names(tables, TABLES, "table"):
-            spec = _with_further_methods(name, TABLES[name], cells)
-            made.append(_make_table(name, spec, size, pairs, found))
+            spec = with_others(name, TABLES[name], others)
+            make = _one_row_a_pair if spec.measure == BLI else _several_rows_a_pair
+            made.append(make(name, spec, size, pairs, found))
     return [table for table in made if table.rows]
 
 
-def _with_further_methods(name: str, spec: TableSpec, cells: Sequence[Cell]) -> TableSpec:
-    """Add columns to the main table for aligners that the paper does not have."""
-    if name != "main":
-        return spec
-    others = dict.fromkeys(cell.variant for cell in cells if cell.variant not in VARIANTS)
-    return TableSpec(spec.title, (*spec.columns, *(Column(other, other) for other in others)), spec.digits)
-
-
-def _make_table(
-    name: str, spec: TableSpec, size: str, pairs: list[str], found: Mapping[tuple[str, str, str, str], Record]
-) -> Table:
+def _one_row_a_pair(name: str, spec: TableSpec, size: str, pairs: list[str], found: Mapping[_Place, Record]) -> Table:
     def record_of(pair: str, column: Column) -> Record:
-        return found.get((size, pair, column.variant, column.retrieval), {})
+        return found.get((pair, column.variant, column.retrieval, spec.measure), {})
 
-    columns = [
-        column for column in spec.columns if any(_value(record_of(pair, column), column) is not None for pair in pairs)
-    ]
+    def has_something(pair: str, column: Column) -> bool:
+        record = record_of(pair, column)
+        return "error" in record or _value(record, column) is not None
+
+    columns = [column for column in spec.columns if any(has_something(pair, column) for pair in pairs)]
     shown = [pair for pair in pairs if any(record_of(pair, column) for column in columns)]
     paper = printed(size)
     # A figure of the paper has a column if it has one for a pair here, or for all pairs together.
@@ -113,22 +121,75 @@ def _make_table(
     for pair in shown:
         records = [record_of(pair, column) for column in columns]
         values = [_value(record, column) for record, column in zip(records, columns, strict=True)]
-        rows.append(row_of(pair, values, paper.get(pair, {})) + _counts(next(filter(None, records))))
-    if rows and name != "filtered":
-        ours = [place for place, label in enumerate(header) if place and not label.endswith(_BESIDE)]
-        rows += _mean(rows, ours, len(header))
+        rows.append(row_of(pair, values, paper.get(pair, {})) + _counts(records))
+    averaged = {column.label for column in columns if column.averaged}
+    if rows and averaged:
+        rows += _mean(rows, header, averaged)
         if any(figure in paper.get("mean", {}) for figure in beside.values()):
             rows.append(row_of("paper, mean of 28", [None] * len(columns), paper["mean"]) + _NO_COUNTS)
-    title = f"{spec.title}, {size.upper()} training pairs"
-    return Table(name, size, title, [*header, *_COUNTS], rows, spec.digits)
+    return Table(
+        name,
+        size,
+        _title(spec, size),
+        [*header, *_COUNTS],
+        rows,
+        spec.digits,
+        1,
+        _failures(spec, columns, pairs, found),
+    )
+
+
+def _several_rows_a_pair(
+    name: str, spec: TableSpec, size: str, pairs: list[str], found: Mapping[_Place, Record]
+) -> Table:
+    def rows_of(pair: str, column: Column) -> dict[str, Record]:
+        record = found.get((pair, column.variant, column.retrieval, spec.measure), {})
+        return dict(record.get("rows", ()))
+
+    header = ["pair", spec.rows]
+    for column in spec.columns:
+        header += [column.label, column.label + _ENGLISH_TURKISH] if column.paper else [column.label]
+    rows: list[list[Value]] = []
+    for pair in pairs:
+        for label in dict.fromkeys(label for column in spec.columns for label in rows_of(pair, column)):
+            figures = printed_similarity(*label.split(" ", 1)) if spec.measure == SIMILARITY else {}
+            row: list[Value] = [pair, label]
+            for column in spec.columns:
+                value = rows_of(pair, column).get(label, {}).get(column.value)
+                row += [value, figures.get(column.paper)] if column.paper else [value]
+            rows.append(row)
+    notes = _failures(spec, spec.columns, pairs, found)
+    return Table(name, size, _title(spec, size), header, rows, spec.digits, 2, notes)
+
+
+def _failures(
+    spec: TableSpec, columns: Sequence[Column], pairs: list[str], found: Mapping[_Place, Record]
+) -> list[Note]:
+    reasons = {
+        Note(pair, column.label, found[place]["error"])
+        for pair in pairs
+        for column in columns
+        if "error" in found.get(place := (pair, column.variant, column.retrieval, spec.measure), {})
+    }
+    return sorted(reasons, key=lambda note: pairs.index(note.row))
+
+
+def _title(spec: TableSpec, size: str) -> str:
+    return f"{spec.title}, {size.upper()} training pairs"
 
 
 _BESIDE = ", paper"
+_ENGLISH_TURKISH = ", paper (en-tr)"
 _COUNTS = ["seed pairs", "test words", "coverage", "vectors"]
 _NO_COUNTS: list[Value] = [None] * len(_COUNTS)
 
 
-def _counts(record: Record) -> list[Value]:
+def _counts(records: Sequence[Record]) -> list[Value]:
+    """Give how many words were found, from the first method that got so far."""
+    measured = [record for record in records if "test" in record]
+    if not measured:
+        return _NO_COUNTS
+    record = measured[0]
     seed, test = record["seed"], record["test"]
     names = (f"{record[side]['name']} ({record[side]['dimensions']})" for side in ("source", "target"))
     return [
@@ -139,15 +200,17 @@ def _counts(record: Record) -> list[Value]:
     ]
 
 
-def _mean(rows: list[list[Value]], ours: list[int], width: int) -> list[list[Value]]:
-    """Give the mean over the pairs that have every one of our columns; nothing if there is one pair or none."""
+def _mean(rows: list[list[Value]], header: list[str], averaged: set[str]) -> list[list[Value]]:
+    """Give the mean over the pairs that have all of our columns, for the paper's too; nothing for fewer than two."""
+    ours = [place for place, label in enumerate(header) if label in averaged]
     whole = [row for row in rows if all(row[place] is not None for place in ours)]
     if len(whole) < 2:
         return []
     mean: list[Value] = [f"mean of {len(whole)}"]
-    for place in range(1, width):
+    for place, label in enumerate(header[1:], 1):
         values = [value for row in whole if isinstance(value := row[place], float)]
-        mean.append(sum(values) / len(values) if len(values) == len(whole) else None)
+        said = label.removesuffix(_BESIDE) in averaged and len(values) == len(whole)
+        mean.append(sum(values) / len(values) if said else None)
     return [mean + _NO_COUNTS]
 
 
@@ -158,96 +221,3 @@ def _value(record: Record, column: Column) -> Value:
     if isinstance(value, list):
         return ", ".join(f"{source}–{target}" for source, target in value)
     return None if value is None else float(value)
-
-
-def render(tables: Sequence[Table], format: str = "markdown") -> str:
-    """Write tables as text.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    format : {"markdown", "csv", "latex", "json"}
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> table = Table("main", "1k", "Precision", ["pair", "FIPP"], [["en-fr", 0.69123], ["en_fi", None]])
-    >>> print(render([table]))
-    ## Precision
-    <BLANKLINE>
-    | pair | FIPP |
-    |---|---:|
-    | en-fr | 0.691 |
-    | en_fi | – |
-    <BLANKLINE>
-    >>> print(render([table], "csv"))
-    table,size,row,column,value
-    main,1k,en-fr,FIPP,0.69123
-    <BLANKLINE>
-    """
-    if format not in FORMATS:
-        raise FippError(f"there is no format {format!r}; known are {', '.join(FORMATS)}")
-    if format == "json":
-        return json.dumps([vars(table) for table in tables], ensure_ascii=False, indent=1) + "\n"
-    if format == "csv":
-        return _csv(tables)
-    return "\n".join((_markdown if format == "markdown" else _latex)(table) for table in tables)
-
-
-def _csv(tables: Sequence[Table]) -> str:
-    """Write one figure a line, because the columns of the tables differ."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["table", "size", "row", "column", "value"])
-    for table in tables:
-        for row in table.rows:
-            for label, value in zip(table.header[1:], row[1:], strict=True):
-                if value is not None:
-                    writer.writerow([table.name, table.size, row[0], label, value])
-    return text.getvalue()
-
-
-def _shown(value: Value, digits: int) -> str:
-    if value is None:
-        return "–"
-    return value if isinstance(value, str) else f"{value:.{digits}f}"
-
-
-def _markdown(table: Table) -> str:
-    def line(values: Sequence[Value]) -> str:
-        return "| " + " | ".join(_shown(value, table.digits).replace("|", r"\|") for value in values) + " |"
-
-    rule = "|---" + "".join("|---:" if numeric else "|---" for numeric in _numeric(table)[1:]) + "|"
-    return "\n".join([f"## {table.title}", "", line(table.header), rule, *map(line, table.rows), ""])
-
-
-_LATEX = {"\\": r"\textbackslash{}", **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "~": r"\textasciitilde{}"}
-_LATEX |= {"^": r"\textasciicircum{}", "→": r"$\to$", "–": "--"}
-
-
-def _latex(table: Table) -> str:
-    def line(values: Sequence[Value]) -> str:
-        shown = ("".join(_LATEX.get(sign, sign) for sign in _shown(value, table.digits)) for value in values)
-        return "    " + " & ".join(shown) + r" \\"
-
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\begin{tabular}{" + "".join("r" if numeric else "l" for numeric in _numeric(table)) + r"} \toprule",
-            line(table.header) + r" \midrule",
-            *map(line, table.rows),
-            r"    \bottomrule",
-            r"\end{tabular}",
-            r"\caption{" + "".join(_LATEX.get(sign, sign) for sign in table.title) + "}",
-            r"\end{table}",
-            "",
-        ]
-    )
-
-
-def _numeric(table: Table) -> list[bool]:
-    """Tell for each column whether it holds numbers."""
-    return [any(isinstance(row[place], float) for row in table.rows) for place in range(len(table.header))]

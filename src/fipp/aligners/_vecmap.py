@@ -1,0 +1,256 @@
+"""VecMap: linear maps in several steps, and self-learning that needs few pairs or none."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from fipp.aligners._base import BaseAligner
+from fipp.aligners._dictionary import from_similarity_distributions
+from fipp.aligners._multi_step import multi_step_maps
+from fipp.aligners._vecmap_loop import Schedule, self_learn
+from fipp.exceptions import FippError, FippWarning
+from fipp.linalg import Progress, cross_products
+
+_COLLAPSED_BELOW = 0.18
+
+
+class VecMap(BaseAligner):
+    r"""Whitened, rotated and re-weighted maps of both sides, with self-learning if asked for.
+
+    Both sides are mapped into a space of their own (Artetxe, Labaka and Agirre, AAAI 2018), where the known pairs
+    X_s, X_t are as alike as they can be:
+
+    .. math:: \max_{U, V} \operatorname{tr}\left(U^\top S_s^{-1/2} X_s^\top X_t S_t^{-1/2} V\right), \quad
+              U^\top U = V^\top V = I, \quad S_s = X_s^\top X_s, \ S_t = X_t^\top X_t
+
+    The singular values σ of the matrix in the middle tell how well each dimension corresponds: dimensions are
+    multiplied by powers of σ, and then given back the scatter that whitening took from them. Source and target may
+    differ in dimension; all of it happens in the smaller one.
+
+    Self-learning (ACL 2018) alternates between the best U, V without whitening for a dictionary and the best
+    dictionary for U, V: by CSLS, in both directions, among frequent words. In each round only a part of the pairs may
+    be chosen, drawn at random, and this part grows when the mean inner product of the dictionary's pairs has not for
+    a while. All steps above are taken once, at the end. The first dictionary is the known pairs, words that both sides
+    spell alike, or nothing but the sorted similarities of each word to the others of its language.
+
+    Parameters
+    ----------
+    mode : {"supervised", "semi-supervised", "identical", "unsupervised"}, default="supervised"
+        Known pairs alone; known pairs or identical words as a start of self-learning; or no pairs at all.
+    preprocess : str, transformer or None, default="unit+centre+unit"
+        What is done to both sides first; see `fipp.preprocess`.
+    whiten : bool, default=True
+        Whether the known pairs are whitened before the rotation.
+    regularization : float or "auto", default="auto"
+        λ of the whitening (S + λI)^(-1/2), relative to the mean eigenvalue of S. Without it, whitening fits the noise
+        of few pairs, and has no solution for fewer pairs than dimensions. ``"auto"`` is 0.3 · min(1, d/c)³ for c pairs
+        of dimension d, chosen on held-out seed pairs: hardly anything unless c is near d. 0 is the paper's.
+    source_reweight, target_reweight : float, default=0.5
+        Powers of σ.
+    source_dewhiten, target_dewhiten : {"source", "target", None}
+        Whose scatter the source, the target is given back; its own by default.
+    n_components : int, optional
+        How many dimensions are kept, the best first; all of them by default.
+    vocabulary_cutoff : int or None, default=20000
+        How many of the first words of either side take part in self-learning: vocabularies are expected in the order
+        of frequency. None takes all.
+    n_start_words : int, default=4000
+        How many of the first words the start without pairs looks at.
+    csls_k : int, default=10
+        Neighbours of CSLS.
+    keep, growth : float, default=0.1 and 2.0
+        Share of pairs that may be chosen in the first rounds of self-learning, and what it is multiplied by.
+    window, tolerance : int and float, default=50 and 1e-6
+        The share grows if the objective has not grown by ``tolerance`` in ``window`` rounds.
+    random_state : int, RandomState or None, default=0
+        Which pairs may be chosen.
+
+    Attributes
+    ----------
+    map_ : ndarray of shape (d1, k)
+        What preprocessed source vectors are multiplied by.
+    target_map_ : ndarray of shape (d2, k)
+        The same of the target.
+    singular_values_ : ndarray of shape (min(d1, d2),)
+        σ, falling.
+    pairs_ : ndarray of shape (c, 2)
+        The known pairs.
+    induced_pairs_ : ndarray of shape (r, 2)
+        The last dictionary of self-learning, from which the maps were made; mutual pairs stand, and count, twice.
+    objectives_ : ndarray of shape (rounds,)
+        The objective of self-learning in each round.
+    mutual_csls_ : float
+        Mean CSLS of pairs in the last dictionary in which each is the best of the other: how sure it is.
+    collapsed_ : bool
+        Whether that is below 0.18. Self-learning has most likely found nothing then, and a warning says so.
+    source_preprocess_, target_preprocess_ : transformers
+        Fitted preprocessing of either side.
+
+    Notes
+    -----
+    Of the papers this differs in three things. The pairs that may be chosen are drawn for blocks of randomly dealt
+    source words, not one by one: each is drawn with the same probability, and what is not drawn is not calculated. The
+    means of CSLS are counted anew in every tenth round and before the last, not in each. When no pair is left out any
+    more and a round repeats the dictionary of the last one, nothing can change, and no further rounds are waited for.
+
+    References
+    ----------
+    Artetxe, Labaka, Agirre: Generalizing and improving bilingual word embedding mappings with a multi-step framework
+    of linear transformations. AAAI 2018.
+
+    Artetxe, Labaka, Agirre: A robust self-learning method for fully unsupervised cross-lingual mappings of word
+    embeddings. ACL 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fipp import VecMap
+    >>> rng = np.random.default_rng(0)
+    >>> Y = rng.standard_normal((500, 6)) ** 3
+    >>> X = (Y @ np.linalg.qr(rng.standard_normal((6, 6)))[0])[::-1]     # turned and in another order
+    >>> aligner = VecMap("unsupervised", window=5).fit(X, Y)
+    >>> aligner.score(X[::-1], Y)
+    1.0
+    """
+
+    default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "source_reweight": (0.25, 0.5, 1.0),
+        "target_reweight": (0.25, 0.5, 1.0),
+    }
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "mode": [StrOptions({"supervised", "semi-supervised", "identical", "unsupervised"})],
+        "preprocess": "no_validation",
+        "whiten": ["boolean"],
+        "regularization": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "source_reweight": [Interval(Real, 0, None, closed="left")],
+        "target_reweight": [Interval(Real, 0, None, closed="left")],
+        "source_dewhiten": [StrOptions({"source", "target"}), None],
+        "target_dewhiten": [StrOptions({"source", "target"}), None],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "vocabulary_cutoff": [Interval(Integral, 1, None, closed="left"), None],
+        "n_start_words": [Interval(Integral, 1, None, closed="left")],
+        "csls_k": [Interval(Integral, 1, None, closed="left")],
+        "keep": [Interval(Real, 0, 1, closed="right")],
+        "growth": [Interval(Real, 1, None, closed="neither")],
+        "window": [Interval(Integral, 1, None, closed="left")],
+        "tolerance": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        mode: Literal["supervised", "semi-supervised", "identical", "unsupervised"] = "supervised",
+        *,
+        preprocess: Any = "unit+centre+unit",
+        whiten: bool = True,
+        regularization: float | Literal["auto"] = "auto",
+        source_reweight: float = 0.5,
+        target_reweight: float = 0.5,
+        source_dewhiten: Literal["source", "target"] | None = "source",
+        target_dewhiten: Literal["source", "target"] | None = "target",
+        n_components: int | None = None,
+        vocabulary_cutoff: int | None = 20000,
+        n_start_words: int = 4000,
+        csls_k: int = 10,
+        keep: float = 0.1,
+        growth: float = 2.0,
+        window: int = 50,
+        tolerance: float = 1e-6,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.mode = mode
+        self.preprocess = preprocess
+        self.whiten = whiten
+        self.regularization = regularization
+        self.source_reweight = source_reweight
+        self.target_reweight = target_reweight
+        self.source_dewhiten = source_dewhiten
+        self.target_dewhiten = target_dewhiten
+        self.n_components = n_components
+        self.vocabulary_cutoff = vocabulary_cutoff
+        self.n_start_words = n_start_words
+        self.csls_k = csls_k
+        self.keep = keep
+        self.growth = growth
+        self.window = window
+        self.tolerance = tolerance
+        self.random_state = random_state
+
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether known pairs are needed: in every mode but ``"unsupervised"``."""
+        return self.mode != "unsupervised"
+
+    @property
+    def takes_identical_words(self) -> bool:
+        """Whether words that both sides spell alike are the pairs: in mode ``"identical"``."""
+        return self.mode == "identical"
+
+    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+        if self.mode == "supervised":
+            super()._fit_vocabulary(X, Y, progress)
+            return
+        source_rows, source = self._frequent(X, self.source_preprocess_, "source")
+        target_rows, target = self._frequent(Y, self.target_preprocess_, "target")
+        if self.mode == "unsupervised":
+            start = from_similarity_distributions(source, target, self.n_start_words, self.csls_k)
+            seed_cross = cross_products(source[start[:, 0]], target[start[:, 1]])
+        else:
+            seed_cross = cross_products(*self._seed_rows(X, Y))
+        learned = self_learn(
+            source,
+            target,
+            seed_cross,
+            Schedule(self.keep, self.growth, self.window, self.tolerance),
+            k=self.csls_k,
+            random_seed=int(check_random_state(self.random_state).randint(2**31)),
+            progress=progress,
+        )
+        rows, columns = learned.pairs[:, 0], learned.pairs[:, 1]
+        self.induced_pairs_ = np.stack([source_rows[rows], target_rows[columns]], axis=1)
+        self.objectives_, self.mutual_csls_ = learned.objectives, learned.mutual_csls
+        self._fit_seed(source[rows], target[columns], None)
+        self.collapsed_ = self.mutual_csls_ < _COLLAPSED_BELOW
+        if self.collapsed_:
+            warnings.warn(
+                f"self-learning has most likely found nothing: the mean CSLS of its mutual pairs is "
+                f"{self.mutual_csls_:.2f}, and below {_COLLAPSED_BELOW} they are mostly chance. Give known pairs, or "
+                "more of them (mode='semi-supervised'), or words spelled alike (mode='identical')",
+                FippWarning,
+                stacklevel=3,
+            )
+
+    def _frequent(self, X: NDArray, preprocess: Any, side: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Give row numbers and preprocessed vectors of the first words that have any."""
+        rows = np.flatnonzero(X.any(axis=1))[: self.vocabulary_cutoff]
+        if not len(rows):
+            raise FippError(f"every {side} vector is zero: there is nothing to learn from")
+        return rows, preprocess.transform(X[rows])
+
+    def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
+        maps = multi_step_maps(
+            X_s,
+            X_t,
+            whiten=self.whiten,
+            regularization=(self._ridge(X_s), self._ridge(X_t)),
+            reweight=(self.source_reweight, self.target_reweight),
+            dewhiten=(self.source_dewhiten, self.target_dewhiten),
+            n_components=self.n_components,
+        )
+        self.map_, self.target_map_ = maps.source.astype(np.float32), maps.target.astype(np.float32)
+        self.singular_values_ = maps.singular_values
+
+    def _ridge(self, rows: NDArray[np.float32]) -> float:
+        if self.regularization != "auto":
+            return float(self.regularization)
+        c, d = rows.shape
+        return 0.3 * min(1.0, d / c) ** 3

@@ -1,0 +1,36 @@
+"""`fipp methods`: the names that ``--method`` takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fipp.cli import _console, _options, _tables
+
+if TYPE_CHECKING:
+    from fipp.aligners import BaseAligner
+
+EXAMPLE = "Example: [bold]fipp methods --json[/bold]"
+
+
+def command(as_json: _options.Json = False) -> None:
+    """List the methods, what each does, and what it needs."""
+    from fipp.aligners import METHODS
+
+    described = {name: _describe(aligner) for name, aligner in METHODS.items()}
+    if as_json:
+        _console.show_json(described)
+        return
+    rows = _tables.table("name", "what it does", "pairs", "dimensions")
+    for name, method in described.items():
+        rows.add_row(f"[bold]{name}[/bold]", method["summary"], method["pairs"], method["dimensions"])
+    _console.show(rows)
+
+
+def _describe(aligner: BaseAligner) -> dict[str, Any]:
+    pairs = "known pairs" if aligner.needs_pairs else "none"
+    return {
+        "summary": (type(aligner).__doc__ or "").strip().partition("\n")[0],
+        "pairs": "words spelled alike" if aligner.takes_identical_words else pairs,
+        "dimensions": "equal" if aligner.same_dimensions else "any",
+        "settings": {name: _tables.plain(value) for name, value in aligner.get_params(deep=False).items()},
+    }

@@ -1,0 +1,141 @@
+"""The figures of the study: spectra, distributions of inner products, and the loss of the descent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fipp.io._atomic import atomic_path
+from fipp.report._figures import _DPI, _FONT, _INK, _MUTED, _SOURCE, _TARGET, _matplotlib
+from fipp.study._plan import Cell
+from fipp.study._results import Record
+from fipp.study._specs import BLI, INNER_PRODUCTS, SPECTRUM, TABLES
+
+_FURTHER = ("#2b8a3e", "#8b5fbf", "#9a6700", "#b02a6f")
+_PANEL = (5.6, 3.9)
+
+# One panel of a figure: its title, and what draws it.
+_Panel = tuple[str, Callable[[Any], None]]
+
+
+def check_figures() -> None:
+    """Say what to install if figures cannot be drawn, before hours of work that they were to show."""
+    _matplotlib()
+
+
+def plot_study(cells: Sequence[Cell], records: Mapping[str, Record], folder: str | os.PathLike[str]) -> list[Path]:
+    """Draw what the tables ``spectrum``, ``products`` and ``sgd`` are about, a PNG for each pair and size.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        The plan.
+    records : dict
+        From `run_study` or `read_results`.
+    folder : path
+        Where to write ``spectrum.en-fr.5k.png`` and so on; made if it is not there.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+    """
+    check_figures()
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    written = []
+    for pair, size in dict.fromkeys((cell.pair, cell.size) for cell in cells):
+        found = {
+            (cell.variant, cell.measure): records[cell.key]
+            for cell in cells
+            if (cell.pair, cell.size, cell.retrieval) == (pair, size, "cosine") and cell.key in records
+        }
+        figures = {
+            "spectrum": _spectrum_panels(found),
+            "products": _product_panels(found.get(("fipp", INNER_PRODUCTS), {})),
+            "descent": _descent_panels(found.get(("fipp-sgd", BLI), {})),
+        }
+        for name, panels in figures.items():
+            if panels:
+                path = Path(folder) / f"{name}.{pair}.{size}.png"
+                _write(panels, f"{pair}, {size.upper()} training pairs", path)
+                written.append(path)
+    return written
+
+
+def _spectrum_panels(found: Mapping[tuple[str, str], Record]) -> list[_Panel]:
+    spectra = {
+        column.label: found[column.variant, SPECTRUM]["spectra"][column.value]
+        for column in TABLES["spectrum"].columns
+        if "spectra" in found.get((column.variant, SPECTRUM), {})
+    }
+    if not spectra:
+        return []
+    own = {"source": _SOURCE, "target": _TARGET}
+    further = iter(_FURTHER)
+    colours = {label: own.get(label) or next(further) for label in spectra}
+
+    def draw(axes: Any) -> None:
+        for label, values in spectra.items():
+            positive = [value for value in values if value > 1e-9 * values[0]]
+            style = "-" if label in own else "--"
+            axes.semilogy(range(1, len(positive) + 1), positive, style, color=colours[label], lw=1.6, label=label)
+        axes.set(xlabel="number", ylabel="eigenvalue")
+
+    return [("Eigenvalues of the Gram matrix of the seed words", draw)]
+
+
+def _product_panels(record: Record) -> list[_Panel]:
+    titles = {"before": "Inner products without preprocessing", "after": "With preprocessing"}
+    if "histograms" not in record:
+        return []
+    return [(title, _draw_histogram(record["histograms"][name])) for name, title in titles.items()]
+
+
+def _draw_histogram(histogram: Mapping[str, Any]) -> Callable[[Any], None]:
+    def draw(axes: Any) -> None:
+        order = sorted(histogram["densities"], key=lambda name: (name == "aligned", name))
+        for name, density in ((name, histogram["densities"][name]) for name in order):
+            low, high = histogram["edges"]
+            edges = np.linspace(low, high, len(density) + 1)
+            side = _SOURCE if name.startswith("source") else _TARGET if name.startswith("target") else _FURTHER[0]
+            axes.stairs(density, edges, color=side, lw=1.6, label=name.removesuffix(" preprocessed"))
+        axes.set(xlabel="inner product", ylabel="density")
+
+    return draw
+
+
+def _descent_panels(record: Record) -> list[_Panel]:
+    fitted = record.get("fitted", {})
+    if "losses" not in fitted:
+        return []
+
+    def draw(axes: Any) -> None:
+        steps, losses = zip(*fitted["losses"], strict=True)
+        axes.plot(steps, losses, color=_SOURCE, lw=1.6, label="descent")
+        axes.axhline(fitted["low_rank_objective"], color=_TARGET, lw=1.6, ls="--", label="low rank")
+        axes.set(xlabel="step", ylabel="objective")
+
+    return [("The objective during descent", draw)]
+
+
+def _write(panels: Sequence[_Panel], caption: str, path: Path) -> None:
+    figure_class, canvas_class, _ = _matplotlib()
+    # Not through pyplot, whose figures and backend belong to the user.
+    size = (_PANEL[0] * len(panels), _PANEL[1])
+    figure = figure_class(figsize=size, dpi=_DPI, facecolor="white", layout="constrained")
+    canvas_class(figure)
+    for place, (title, draw) in enumerate(panels):
+        axes = figure.add_subplot(1, len(panels), place + 1)
+        draw(axes)
+        axes.set_title(title, loc="left", fontsize=_FONT + 2, color=_INK)
+        axes.tick_params(labelsize=_FONT - 1, colors=_MUTED)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        axes.legend(frameon=False, fontsize=_FONT - 1)
+    figure.supxlabel(caption, fontsize=_FONT, color=_MUTED)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=_DPI)
