@@ -1,7 +1,7 @@
 """How well an alignment worked, and what the spaces are like."""
 
 from fipp.evaluate import documents, inference
-from fipp.evaluate._analogy import Analogy, AnalogyResult, analogies, cross_analogies, load_analogies
+from fipp.evaluate._analogy import AnalogyResult, analogies, cross_analogies
 from fipp.evaluate._analogy_file import Analogy, load_analogies
 from fipp.evaluate._bli import BLIResult, bli
 from fipp.evaluate._compare import Comparison, compare
