@@ -23,19 +23,19 @@ for_seed, for_training, for_test = pairs[0::3], pairs[1::3], pairs[2::3]
 
 
 def sentences(pairs, side, count):
-    """Give premises of four words with hypotheses of two: two of the four, or one of them and another word."""
+    """Give premises of two words with hypotheses of one: one of the two, or another word."""
     premises, hypotheses, labels = [], [], []
     for _ in range(count):
-        *premise, other = rng.choice(len(pairs), 5, replace=False)
+        *premise, other = rng.choice(len(pairs), 3, replace=False)
         follows = bool(rng.integers(2))
-        hypothesis = premise[:2] if follows else [premise[0], other]
+        hypothesis = premise[:1] if follows else [other]
         premises.append(" ".join(pairs[row][side] for row in premise))
         hypotheses.append(" ".join(pairs[row][side] for row in hypothesis))
         labels.append("entailment" if follows else "neutral")
     return InferenceCorpus(premises, hypotheses, labels)
 
 
-train, test = sentences(for_training, 0, 1000), sentences(for_test, 1, 400)
+train, test = sentences(for_training, 0, 2000), sentences(for_test, 1, 400)
 print(f"{train} in English, such as: {train.premises[0]!r}, {train.hypotheses[0]!r}")
 print(f"{test} in French, such as: {test.premises[0]!r}, {test.hypotheses[0]!r}\n")
 
@@ -46,7 +46,7 @@ spaces = {
 }
 classifiers = {"logistic": {}}
 if importlib.util.find_spec("torch") is not None:
-    classifiers["esim"] = {"hidden": 32, "epochs": 4, "batch_size": 64, "learning_rate": 5e-3, "dropout": 0.1}
+    classifiers["esim"] = {"hidden": 64, "epochs": 4, "batch_size": 64, "learning_rate": 3e-3, "dropout": 0.1}
 for classifier, options in classifiers.items():
     for name, space in spaces.items():
         result = transfer(space, train, test, classifier, **options)

@@ -27,8 +27,11 @@ _INFERENCE = {
 }
 TASKS = {"documents": _DOCUMENTS, "inference": _INFERENCE}
 
-# fipp's names where they are not the paper's in lower case.
-_NAMES = {"procrustes": "PROC", "bootstrap": "PROC-B", "procrustes-b": "PROC-B", "discriminative": "DLV"}
+# By fipp's names. The paper's VecMap is the one without a dictionary.
+_NAMES = {name.lower(): name for name in _COLUMNS if name not in ("PROC", "VecMap")} | {
+    "procrustes": "PROC",
+    "vecmap-unsupervised": "VecMap",
+}
 
 
 class SimilarityFigures(NamedTuple):
@@ -60,8 +63,7 @@ def printed(task: str, pair: str, method: str) -> float | None:
     """
     source, _, target = pair.partition("-")
     row = TASKS[task].get(target) if source == "en" else None
-    names = {name.lower(): name for name in _COLUMNS} | _NAMES
-    column = names.get(method)
+    column = _NAMES.get(method)
     return None if row is None or column is None else row[_COLUMNS.index(column)]
 
 
