@@ -24,12 +24,12 @@ from accuracy import DATA, PAIRS, load
 from fit import best_of, english_french
 
 from fipp import FIPP, FippWarning, Lexicon, align
+from fipp.aligners._holdout import held_out_parts
+from fipp.aligners._score import reciprocal_ranks
 from fipp.linalg import n_threads
 from fipp.retrieve import gold_ranks
 from fipp.selection import select
 from fipp.selection._grid import combinations
-from fipp.aligners._holdout import held_out_parts
-from fipp.aligners._score import reciprocal_ranks
 
 GRID = {name: list(values) for name, values in FIPP.default_grid.items()}
 COMPONENTS = [1, 2, 3, 4, 5, 6]

@@ -19,7 +19,7 @@ ALL = [
 
 def test_every_address_is_protected_and_every_path_stays_in_its_folder():
     files = [file for data_set in ALL for file in data_set.files]
-    assert all(re.fullmatch(r"https://[a-z0-9.]+/[\w./-]+", file.url) for file in files)
+    assert all(re.fullmatch(r"https://[a-z0-9.]+/[\w./~-]+", file.url) for file in files)
     assert all(re.fullmatch(r"[\w-]+(/[\w-][\w.-]*)+", file.path) for file in files)
 
 
@@ -86,3 +86,13 @@ def test_a_protected_connection_is_not_left():
     with pytest.raises(FippError, match="not safe to follow"):
         _SafeRedirects().redirect_request(request, None, 302, "Found", {}, "http://example.org/x")
     assert _SafeRedirects().redirect_request(request, None, 302, "Found", {}, "https://example.org/y")
+
+
+def test_inference_corpora_are_members_of_their_archives():
+    members = [file.member for name in ("multinli", "xnli") for file in find_data_set(name).files]
+    assert members[0] == "multinli_1.0/multinli_1.0_train.jsonl" and "XNLI-1.0/xnli.test.tsv" in members
+
+
+def test_what_is_not_downloaded_is_said_with_where_it_is():
+    with pytest.raises(FippError, match=r"ted-cldc is not downloaded: .*tedcldc\.html"):
+        find_data_set("ted-cldc")

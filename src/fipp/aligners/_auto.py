@@ -32,7 +32,7 @@ _FEWEST_TO_CHOOSE = 200
 # So many held-out words tell differences of about a point; more folds are not worth their time.
 _ENOUGH_HELD_OUT = 400
 _FOLDS = 5
-_LEARNED_WEIGHTS = (0.1, 0.3, 1.0)
+_LEARNED_WEIGHTS = (0.3, 1.0)
 
 
 class Auto(WrappingAligner):
@@ -204,7 +204,7 @@ class _Search:
         before = self.best
         name, aligner = before.candidate.name, before.candidate.aligner
         weights = _LEARNED_WEIGHTS if aligner.takes_weights else (1.0,)
-        candidates = [_Candidate(f"{name}, self-learning, found pairs {w}", aligner, w) for w in weights]
+        candidates = [_Candidate(f"{name}, self-learning, found pairs {weight}", aligner, weight) for weight in weights]
         self._try(candidates)
         self._take_best(self.trials[-len(candidates) :], over=before)
 

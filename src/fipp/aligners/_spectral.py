@@ -28,9 +28,9 @@ class Spectral(BaseAligner):
 
     Parameters
     ----------
-    ridge : float, default=0.2
-        ρ, as a multiple of the mean eigenvalue of either covariance: how little is believed of directions in which the
-        seed varies little. Larger for few pairs.
+    ridge : float, default=2
+        How little is believed of directions in which the seed varies little. ρ is the mean eigenvalue of either
+        covariance times ridge · max(d1, d2) / c: the more pairs there are, the less it has to be.
     reweight : float or "likelihood", default="likelihood"
         f.
     whiten : float, default=1
@@ -70,7 +70,7 @@ class Spectral(BaseAligner):
     takes_weights: ClassVar[bool] = True
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "ridge": (0.05, 0.1, 0.2, 0.4, 0.8),
+        "ridge": (0.5, 1.0, 2.0, 4.0),
         "reweight": (1.0, "likelihood"),
     }
 
@@ -85,7 +85,7 @@ class Spectral(BaseAligner):
 
     def __init__(
         self,
-        ridge: float = 0.2,
+        ridge: float = 2.0,
         reweight: float | Literal["likelihood"] = "likelihood",
         *,
         whiten: float = 1.0,
@@ -140,6 +140,7 @@ class Spectral(BaseAligner):
             for name, value in vars(shared).items():
                 if name.endswith("_"):
                     setattr(copy, name, value)
+            copy._pair_weights = self._pair_weights
             copy._solve(moments)
         return copies
 
@@ -155,7 +156,9 @@ class Spectral(BaseAligner):
         return seed_moments(X_s, X_t, self._pair_weights)
 
     def _solve(self, moments: SeedMoments) -> None:
-        maps = spectral_maps(moments, self.whiten, self.ridge)
+        c = len(self.pairs_) if self._pair_weights is None else float(self._pair_weights.sum())
+        ridge = self.ridge * max(self.n_features_in_, self.n_features_out_) / c
+        maps = spectral_maps(moments, self.whiten, ridge)
         A, B = maps.reweighted(self.reweight)
         self.singular_values_ = maps.singular_values
         if self.target == "fixed":

@@ -17,6 +17,7 @@ from fipp.cli import (
     _convert,
     _demo,
     _download,
+    _downstream,
     _evaluate,
     _info,
     _lexicon,
@@ -90,6 +91,7 @@ for _name, _module in {
 }.items():
     app.command(_name, epilog=_module.EXAMPLE)(_module.command)
 app.add_typer(_lexicon.app, name="lexicon")
+app.add_typer(_downstream.app, name="downstream")
 
 
 def main() -> None:

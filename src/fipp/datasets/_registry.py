@@ -139,6 +139,25 @@ def _simlex(_: str) -> Iterator[RemoteFile]:
     yield RemoteFile("https://fh295.github.io/SimLex-999.zip", "similarity/en.SimLex-999.txt", member=member)
 
 
+def _multinli(_: str) -> Iterator[RemoteFile]:
+    for part in ("train", "dev_matched", "dev_mismatched"):
+        name = f"multinli_1.0_{part}.jsonl"
+        url = "https://cims.nyu.edu/~sbowman/multinli/multinli_1.0.zip"
+        yield RemoteFile(url, f"multinli/{name}", 227_000_000, member=f"multinli_1.0/{name}")
+
+
+def _xnli(_: str) -> Iterator[RemoteFile]:
+    for part in ("dev", "test"):
+        name = f"xnli.{part}.tsv"
+        yield RemoteFile(f"{_META}/XNLI/XNLI-1.0.zip", f"xnli/{name}", 17_900_000, member=f"XNLI-1.0/{name}")
+
+
+BY_HAND = {
+    "ted-cldc": "its page, http://www.clg.ox.ac.uk/tedcldc.html, links to the archive of TED-CLDC, but that is no "
+    "protected address. Fetch it there; `fipp downstream documents` reads the archive as it is",
+}
+"""Data sets that are not downloaded, and how to get them."""
+
 FAMILIES = {
     family.name: family
     for family in (
@@ -213,6 +232,24 @@ FAMILIES = {
             "simlex",
             _simlex,
         ),
+        Family(
+            "multinli",
+            "MultiNLI 1.0: English sentences and what follows from them, 393,000 pairs to train (Williams et al. 2018)",
+            "several, see its paper",
+            "https://cims.nyu.edu/~sbowman/multinli/",
+            "",
+            "multinli",
+            _multinli,
+        ),
+        Family(
+            "xnli",
+            "XNLI 1.0: the same in 15 languages, 2,490 pairs to choose by and 5,010 to test (Conneau et al. 2018)",
+            "CC BY-NC 4.0",
+            "https://github.com/facebookresearch/XNLI",
+            "",
+            "xnli",
+            _xnli,
+        ),
     )
 }
 
@@ -248,6 +285,8 @@ def find_data_set(name: str) -> DataSet:
     """
     family_name, colon, choice = name.strip().partition(":")
     family = FAMILIES.get(family_name)
+    if family_name in BY_HAND:
+        raise FippError(f"{family_name} is not downloaded: {BY_HAND[family_name]}")
     if family is None:
         raise FippError(f"no data set is called {name!r}; there are {', '.join(FAMILIES)}: `fipp download --list`")
     if not family.parameter:

@@ -1,9 +1,11 @@
 """How well an alignment worked, and what the spaces are like."""
 
+from fipp.evaluate import documents, inference
 from fipp.evaluate._analogy import AnalogyResult, analogies, cross_analogies
 from fipp.evaluate._analogy_file import Analogy, load_analogies
 from fipp.evaluate._bli import BLIResult, bli
 from fipp.evaluate._compare import Comparison, compare
+from fipp.evaluate._methods import Outcome, each_method
 from fipp.evaluate._resampling import Interval
 from fipp.evaluate._self_evaluation import SelfEvaluation, self_evaluate
 from fipp.evaluate._similarity import SimilarityResult, cross_similarity, similarity, similarity_before_after
@@ -16,6 +18,7 @@ __all__ = [
     "BLIResult",
     "Comparison",
     "Interval",
+    "Outcome",
     "ScoredPair",
     "SelfEvaluation",
     "SimilarityResult",
@@ -26,6 +29,9 @@ __all__ = [
     "cross_analogies",
     "cross_similarity",
     "describe",
+    "documents",
+    "each_method",
+    "inference",
     "load_analogies",
     "load_similarity",
     "self_evaluate",

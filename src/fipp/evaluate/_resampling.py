@@ -98,6 +98,35 @@ def _resampled_means(values: NDArray[np.float64], n_resamples: int, random_state
     )
 
 
+def resampled_sums(counts: NDArray[np.int64], *, n_resamples: int = 1000, random_state: int = 0) -> NDArray[np.int64]:
+    """Give the sums of the columns over rows drawn with replacement, for measures that are no mean, such as F1.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n, k)
+        Counts for each query.
+    n_resamples : int, default=1000
+        How often n rows are drawn.
+    random_state : int, default=0
+        The seed of the draws.
+
+    Returns
+    -------
+    ndarray of shape (n_resamples, k)
+
+    Examples
+    --------
+    >>> resampled_sums(np.ones((7, 2), dtype=np.int64), n_resamples=3).tolist()
+    [[7, 7], [7, 7], [7, 7]]
+    """
+    draw = np.random.default_rng(random_state)
+    n = len(counts)
+    sums = np.empty((check_count(n_resamples, "n_resamples"), counts.shape[1]), dtype=np.int64)
+    for row in range(n_resamples):
+        sums[row] = np.bincount(draw.integers(n, size=n), minlength=n) @ counts
+    return sums
+
+
 def _all_signs(n: int) -> Iterator[NDArray[np.float64]]:
     yield _signs((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
 

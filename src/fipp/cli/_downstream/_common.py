@@ -1,0 +1,113 @@
+"""Options and steps that the tasks share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fipp.cli import _console, _files, _tables
+
+if TYPE_CHECKING:
+    from fipp import Lexicon, Vectors
+    from fipp.evaluate._methods import Outcome
+
+LEVEL = 0.95
+
+Dictionary = Annotated[Path, typer.Option("--dict", metavar="SEED", help="Pairs to align by, one a line.")]
+Methods = Annotated[
+    str | None,
+    typer.Option(
+        metavar="fipp,…", help="Only these methods; none takes the vectors as they are, an unknown one lists all."
+    ),
+]
+Sample = Annotated[
+    int | None, typer.Option(metavar="N", min=2, help="Train on N texts, drawn at random.", show_default="all")
+]
+Epochs = Annotated[int, typer.Option(metavar="N", min=1, help="Epochs at most; held-out texts may end it sooner.")]
+Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where the network is trained.")]
+Checkpoints = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Keep the training of each method here after each epoch, and go on from there."),
+]
+Seed = Annotated[int, typer.Option("--random-state", metavar="N", help="Settles every random choice.")]
+
+
+def load(
+    source: Path, target: Path, dictionary: Path, report: _console.Reporter, limit: int | None
+) -> tuple[Vectors, Vectors, Lexicon]:
+    """Read the dictionary first, for that is quick, and then the vectors."""
+    lexicon = _files.load_lexicon(dictionary)
+    loaded = [_files.load_vectors(path, report, limit=limit) for path in (source, target)]
+    return loaded[0], loaded[1], lexicon
+
+
+def split(methods: str | None) -> list[str]:
+    """Give the methods asked for, or all."""
+    from fipp.evaluate._methods import check_methods
+
+    names = None if methods is None else [name.strip().lower() for name in methods.split(",") if name.strip()]
+    return check_methods(names)
+
+
+def checkpoint_of(folder: Path | None, *parts: str) -> Path | None:
+    """Give the file of one training in a folder, which is made if need be."""
+    if folder is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / ".".join([*parts, "safetensors"])
+    _console.written.append(path)
+    return path
+
+
+def check_outcomes(outcomes: Sequence[Outcome[Any]]) -> None:
+    """Fail as a whole if every method has failed."""
+    from fipp.exceptions import FippError
+
+    if all(outcome.error is not None for outcome in outcomes):
+        raise FippError(f"no method gave a result; {outcomes[0].method}: {outcomes[0].error}")
+
+
+def show_scores(
+    task: str, pair: str, measure: str, outcomes: Sequence[Outcome[Any]], score_of: Callable[[Any], float]
+) -> None:
+    """Show a row for each method: the paper's figure, ours with its interval, coverage and time; or why it failed."""
+    from rich.text import Text
+
+    from fipp.evaluate._paper import printed
+
+    table = _tables.table("method", "paper", measure, "95 % interval", "words found", "seconds", "")
+    for outcome in outcomes:
+        figure = printed(task, pair, outcome.method)
+        paper = "" if figure is None else f"{figure:.3f}"
+        if outcome.result is None:
+            table.add_row(outcome.method, paper, "", "", "", "", Text(outcome.error or ""))
+            continue
+        result = outcome.result
+        low, high = result.interval(LEVEL)
+        seconds = f"{outcome.align_seconds + outcome.seconds:.0f}"
+        found = f"{100 * result.test.share:.1f} %"
+        table.add_row(outcome.method, paper, f"{score_of(result):.3f}", f"{low:.3f}-{high:.3f}", found, seconds, "")
+    _console.show(table)
+    results = [outcome.result for outcome in outcomes if outcome.result is not None]
+    _console.show(f"without looking at the texts: {results[0].chance:.3f}")
+
+
+def as_dict(task: str, pair: str, outcomes: Sequence[Outcome[Any]]) -> dict[str, Any]:
+    """Give everything that the table shows, and more."""
+    from fipp.evaluate._paper import printed
+
+    rows = [
+        {
+            "method": outcome.method,
+            "paper": printed(task, pair, outcome.method),
+            **({} if outcome.result is None else outcome.result.as_dict(interval=LEVEL)),
+            "error": outcome.error,
+            "align_seconds": outcome.align_seconds,
+            "seconds": outcome.seconds,
+        }
+        for outcome in outcomes
+    ]
+    return {"task": task, "pair": pair, "methods": rows}

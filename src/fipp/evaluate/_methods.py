@@ -1,0 +1,100 @@
+"""The same measurement for one method of alignment after another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from fipp.exceptions import FippError
+from fipp.io import Lexicon, Vectors
+
+if TYPE_CHECKING:
+    from fipp._alignment import Alignment
+
+NOT_ALIGNED = "none"
+"""The name that stands for taking the vectors as they are."""
+
+Result = TypeVar("Result")
+_FAILURES = (FippError, np.linalg.LinAlgError, ValueError, ArithmeticError, ImportError, NotImplementedError)
+
+
+class Outcome(NamedTuple, Generic[Result]):
+    """What came of a method: a result, or the reason why there is none; and the processor time of both steps."""
+
+    method: str
+    result: Result | None
+    error: str | None
+    align_seconds: float
+    seconds: float
+
+
+def each_method(
+    source: Vectors,
+    target: Vectors,
+    lexicon: Lexicon,
+    methods: Iterable[str],
+    measure: Callable[[str, Alignment | tuple[Vectors, Vectors]], Result],
+) -> Iterator[Outcome[Result]]:
+    """Align by each method with its default settings, and measure what comes of it.
+
+    Parameters
+    ----------
+    source, target : Vectors
+        The two vocabularies.
+    lexicon : Lexicon
+        The seed.
+    methods : iterable of str
+        Names as `fipp.align` knows them; ``"none"`` takes the vectors as they are.
+    measure : callable
+        Called with the method's name and the alignment, or the pair of vectors.
+
+    Yields
+    ------
+    Outcome
+        One for each method; a failing method does not stop the others.
+
+    Examples
+    --------
+    >>> import fipp
+    >>> demo = fipp.datasets.load_demo()
+    >>> def found(name, space):
+    ...     return space.translate("house", k=1)[0].word
+    >>> for outcome in each_method(demo.source, demo.target, demo.seed, ["procrustes", "magic"], found):
+    ...     print(outcome.method, outcome.result, outcome.error)
+    procrustes maison None
+    magic None there is no method 'magic'; known are ...
+    """
+    from fipp._alignment import align
+
+    for method in methods:
+        started = aligned = time.process_time()
+        result, error = None, None
+        try:
+            space = (source, target) if method == NOT_ALIGNED else align(source, target, lexicon, method)
+            aligned = time.process_time()
+            result = measure(method, space)
+        except _FAILURES as failure:
+            error = " ".join(str(failure).split()) or type(failure).__name__
+        yield Outcome(method, result, error, aligned - started, time.process_time() - aligned)
+
+
+def check_methods(methods: Iterable[str] | None) -> list[str]:
+    """Give the methods of these names, all that there are if it is None; refuse a name that is not known.
+
+    Examples
+    --------
+    >>> check_methods(["fipp", "none"])
+    ['fipp', 'none']
+    """
+    from fipp.aligners import METHODS
+
+    if methods is None:
+        return [NOT_ALIGNED, *METHODS]
+    chosen = list(dict.fromkeys(methods))
+    for method in chosen:
+        if method != NOT_ALIGNED and method not in METHODS:
+            raise FippError(f"there is no method {method!r}; known are {', '.join([NOT_ALIGNED, *METHODS])}")
+    return chosen

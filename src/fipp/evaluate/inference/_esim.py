@@ -1,0 +1,63 @@
+"""ESIM, the enhanced sequential inference model of Chen et al. (2017), over fixed word vectors."""
+
+from __future__ import annotations
+
+import torch
+
+
+class ESIM(torch.nn.Module):
+    """Encode both sentences, align their words softly, compare, compose, pool, decide."""
+
+    def __init__(self, dim: int, hidden: int, n_labels: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = torch.nn.Dropout(dropout)
+        self.encoder = torch.nn.LSTM(dim, hidden, batch_first=True, bidirectional=True)
+        self.projection = torch.nn.Linear(8 * hidden, hidden)
+        self.composer = torch.nn.LSTM(hidden, hidden, batch_first=True, bidirectional=True)
+        self.inner = torch.nn.Linear(8 * hidden, hidden)
+        self.outer = torch.nn.Linear(hidden, n_labels)
+
+    def forward(
+        self, premise: torch.Tensor, lengths_a: torch.Tensor, hypothesis: torch.Tensor, lengths_b: torch.Tensor
+    ) -> torch.Tensor:
+        """Give the scores of the labels from vectors of shape (pairs, words, d) and the sentences' lengths."""
+        a = _run(self.encoder, self.dropout(premise), lengths_a)  # ā of eq. 1
+        b = _run(self.encoder, self.dropout(hypothesis), lengths_b)
+        in_a, in_b = _inside(a, lengths_a), _inside(b, lengths_b)
+        e = a @ b.transpose(1, 2)  # eq. 11
+        a_aligned = _weights(e, in_b[:, None]) @ b  # ã of eq. 12
+        b_aligned = _weights(e.transpose(1, 2), in_a[:, None]) @ a
+        pooled = [
+            *self._compose(a, a_aligned, lengths_a, in_a),
+            *self._compose(b, b_aligned, lengths_b, in_b),
+        ]
+        v = torch.cat(pooled, dim=1)  # eq. 20
+        scores: torch.Tensor = self.outer(self.dropout(torch.tanh(self.inner(self.dropout(v)))))
+        return scores
+
+    def _compose(
+        self, own: torch.Tensor, aligned: torch.Tensor, lengths: torch.Tensor, inside: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Give mean and maximum over the words of the composed comparison of a sentence with the other's words."""
+        m = torch.cat([own, aligned, own - aligned, own * aligned], dim=2)  # eq. 14
+        v = _run(self.composer, self.dropout(torch.relu(self.projection(m))), lengths)
+        mean = (v * inside[:, :, None]).sum(dim=1) / lengths.clamp(min=1)[:, None]
+        return mean, v.masked_fill(~inside[:, :, None], -torch.inf).amax(dim=1)
+
+
+def _run(lstm: torch.nn.LSTM, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Run over the words of each sentence and no further."""
+    packed = torch.nn.utils.rnn.pack_padded_sequence(
+        words, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
+    )
+    states, _ = torch.nn.utils.rnn.pad_packed_sequence(lstm(packed)[0], batch_first=True, total_length=words.shape[1])
+    return states
+
+
+def _inside(states: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    # A sentence without words counts as one word, whose vector is zero.
+    return torch.arange(states.shape[1], device=states.device) < lengths.clamp(min=1)[:, None]
+
+
+def _weights(e: torch.Tensor, inside: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(e.masked_fill(~inside, -torch.inf), dim=2)

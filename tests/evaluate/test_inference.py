@@ -1,0 +1,149 @@
+"""Inference: trained in one language, tested in another."""
+
+import numpy as np
+import pytest
+from downstream_samples import lexical
+
+import fipp
+from fipp.evaluate._tokens import Coverage
+from fipp.evaluate._transfer import Side
+from fipp.evaluate.inference import ESIMClassifier, InferenceCorpus, InferenceResult, LogisticInference, transfer
+from fipp.evaluate.inference._transfer import _encode
+from fipp.exceptions import FippError
+
+SOME = Coverage(10, 9, 5, 4, 2, 0)
+SMALL = {"hidden": 8, "epochs": 3, "learning_rate": 0.01, "device": "cpu"}
+
+
+@pytest.fixture
+def torch():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield torch
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return lexical()
+
+
+@pytest.fixture(scope="module")
+def aligned(sample):
+    languages, _, _ = sample
+    return fipp.align(languages.source, languages.target, languages.seed)
+
+
+@pytest.fixture(scope="module")
+def pairs(sample):
+    languages, train, _ = sample
+    some = train.take(np.arange(100))
+    return _encode(some, Side(languages.source)), some.labels
+
+
+def test_a_rule_carried_by_lexical_relations_transfers(torch, sample, aligned):
+    languages, train, test = sample
+    options = {"hidden": 32, "learning_rate": 5e-3, "dropout": 0.1, "epochs": 5, "batch_size": 64}
+    after = transfer(aligned, train, test, "esim", **options)
+    before = transfer((languages.source, languages.target), train, test, "esim", **options)
+    assert after.accuracy > 0.9 and after.test.share == 1
+    # Two sentences of one language can be compared whatever the space; what a denial is, only alignment tells.
+    assert before.accuracy < 0.7 and before.confusion[2, 2] < 10 < 80 < after.confusion[2, 2]
+
+
+def test_the_baseline_learns_the_rule_in_part(sample, aligned):
+    languages, train, test = sample
+    after = transfer(aligned, train, test, "logistic")
+    before = transfer((languages.source, languages.target), train, test, "logistic")
+    assert after.accuracy > 0.8 and before.accuracy < 0.7
+    assert before.confusion[2, 2] < 10 < 60 < after.confusion[2, 2]
+
+
+def test_the_score_of_a_pair_does_not_depend_on_its_batch(torch, pairs):
+    from fipp.evaluate._torch_lookup import look_up
+    from fipp.evaluate.inference._esim import ESIM
+
+    encoded, _ = pairs
+    torch.manual_seed(0)
+    network = ESIM(20, 8, 3, 0.5).eval()
+    premises, lengths_a = look_up(encoded.premises, np.arange(6), 50, network, at_least=2)
+    hypotheses, lengths_b = look_up(encoded.hypotheses, np.arange(6), 50, network)
+    lengths_a[3], lengths_b[4] = 1, 0
+    premises[3, 1:], hypotheses[4] = 0, 0
+    wide = [torch.cat([words, torch.full((6, 3, 20), 7.0)], dim=1) for words in (premises, hypotheses)]
+    with torch.no_grad():
+        together = network(wide[0], lengths_a, wide[1], lengths_b)
+        for i in range(6):
+            n_a, n_b = max(1, int(lengths_a[i])), max(1, int(lengths_b[i]))
+            alone = network(
+                premises[i : i + 1, :n_a], lengths_a[i : i + 1], hypotheses[i : i + 1, :n_b], lengths_b[i : i + 1]
+            )
+            assert torch.allclose(alone[0], together[i], atol=1e-5)
+
+
+def test_the_soft_alignment_is_that_of_a_loop(torch):
+    from fipp.evaluate.inference._esim import _weights
+
+    e = torch.tensor([[[1.0, 2.0, 9.0], [0.0, 0.0, 9.0]]])
+    weights = _weights(e, torch.tensor([[[True, True, False]]]))[0].numpy()
+    expected = np.exp([1.0, 2.0]) / np.exp([1.0, 2.0]).sum()
+    np.testing.assert_allclose(weights, [[*expected, 0], [0.5, 0.5, 0]], rtol=1e-6)
+
+
+def test_training_that_was_broken_off_goes_on_to_the_same_result(torch, pairs, tmp_path):
+    path = tmp_path / "esim.safetensors"
+    whole = ESIMClassifier(**SMALL).fit(*pairs)
+    ESIMClassifier(**{**SMALL, "epochs": 1}, checkpoint=path).fit(*pairs)
+    resumed = ESIMClassifier(**SMALL, checkpoint=path).fit(*pairs)
+    assert resumed.history_ == whole.history_
+    assert np.array_equal(resumed.predict(pairs[0]), whole.predict(pairs[0]))
+    with pytest.raises(FippError, match="checkpoint of another training"):
+        ESIMClassifier(**SMALL, checkpoint=path).fit(pairs[0], pairs[1][::-1])
+
+
+def test_the_seed_settles_everything(torch, pairs):
+    first, again, other = (ESIMClassifier(**SMALL, random_state=seed).fit(*pairs).history_ for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_measures_are_those_of_a_loop(rng):
+    predicted, labels = rng.integers(3, size=(2, 400)).astype(np.int8)
+    result = InferenceResult(predicted, labels, "esim", SOME, SOME)
+    right = sum(int(p == t) for p, t in zip(predicted, labels, strict=True))
+    assert result.accuracy == right / 400
+    assert result.confusion[1, 2] == sum(int(t == 1 and p == 2) for p, t in zip(predicted, labels, strict=True))
+    low, high = result.interval()
+    assert low < result.accuracy < high and high - low == pytest.approx(4 * np.sqrt(0.33 * 0.67 / 400), rel=0.15)
+    assert result.as_dict(interval=0.9)["pairs"] == 400 and "accuracy" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["a"], ["b"], ["maybe"]), "'maybe' is no label"),
+        ((["a"], ["b"], [3]), "3 is no label"),
+        ((["a"], ["b", "c"], [0]), "1 premises, 2 hypotheses and 1 labels"),
+        (([], [], []), "at least one pair"),
+    ],
+)
+def test_a_corpus_that_cannot_be_is_refused(arguments, message):
+    with pytest.raises(FippError, match=message):
+        InferenceCorpus(*arguments)
+
+
+def test_mistakes_are_said_before_anything_is_learned(sample, aligned):
+    _, train, test = sample
+    with pytest.raises(FippError, match="no classifier 'bert'; known are esim, logistic"):
+        transfer(aligned, train, test, "bert")
+    with pytest.raises(FippError, match="esim has no setting 'layers'"):
+        transfer(aligned, train, test, "esim", layers=2)
+    with pytest.raises(FippError, match="no word of the target sentences"):
+        transfer(aligned, train, train, "logistic")
+    with pytest.raises(FippError, match="same label"):
+        transfer(aligned, train.take(np.flatnonzero(train.labels == 1)), test, LogisticInference())
+
+
+def test_settings_that_cannot_be_are_refused(torch, pairs):
+    with pytest.raises(FippError, match="hidden and max_words"):
+        ESIMClassifier(hidden=0).fit(*pairs)
