@@ -9,6 +9,7 @@ from threadpoolctl import threadpool_limits
 from fipp import FIPP, Alignment, Procrustes, Ridge, Spectral, Vectors
 from fipp.aligners._wrapper import fit_weighted
 from fipp.evaluate import bli
+from fipp.linalg import seed_moments, spectral_maps
 
 VARIANTS = [
     Spectral(),
@@ -66,6 +67,14 @@ def test_full_whitening_without_ridge_and_weights_is_textbook_cca(noisy):
     np.testing.assert_allclose(aligner.singular_values_, correlations, atol=1e-4)
     expected = scipy.linalg.solve_triangular(R_s, U) @ scipy.linalg.solve_triangular(R_t, Vt.T).T * len(X)
     np.testing.assert_allclose(aligner.map_ @ aligner.target_map_.T, expected, atol=1e-3 * np.abs(expected).max())
+
+
+def test_the_ridge_falls_with_the_number_of_pairs(noisy):
+    X, Y = noisy
+    for c in (30, 300):
+        aligner = Spectral(3.0, preprocess=None).fit(X, Y, pairs(0, c))
+        expected = spectral_maps(seed_moments(X[:c], Y[:c]), whiten=1, ridge=3 * 18 / c)
+        np.testing.assert_array_equal(aligner.singular_values_, expected.singular_values)
 
 
 def test_no_whitening_and_no_weights_have_the_inner_products_of_procrustes(noisy):

@@ -174,7 +174,7 @@ def test_auto_shows_what_was_tried_and_why_it_chose(run, space):
 def test_auto_tells_the_same_in_json(run, space):
     told = json.loads(align(run, space, "--method", "auto", "--set", "budget=1e-9", "--json").stdout)
     assert told["trials"] == json.loads(fipp.Alignment.load(space.model).aligner.trials_)
-    assert len(told["trials"]) == 10 and set(told["trials"][0]) == {"name", "mrr", "standard_error"}
+    assert len(told["trials"]) > 1 and set(told["trials"][0]) == {"name", "mrr", "standard_error"}
     assert told["chosen"] == max(told["trials"], key=lambda trial: trial["mrr"])["name"]
 
 
