@@ -26,7 +26,7 @@ _GROWTH = (0.25, 0.42, 0.67)
 # A seed is small if it has fewer pairs than this many times the smaller dimension.
 _SMALL_SEED = 2
 # Measured from English to French, Finnish and Russian with 25 to 400 pairs and 4,000 words a side: where held-out pairs
-# of the seed were not found the agreement was 0.37 or less, where they were 0.44 or more. With 12,000 words a side wrong
+# of the seed were not found the agreement was 0.37 or less, where they were 0.44 or more. With 12,000 words wrong
 # pairs had 0.30 in 300 dimensions, but 0.43 from 100 dimensions, where they go unnoticed.
 _HOLDS_TOGETHER = 0.4
 # So many found pairs tell how well they agree.
