@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Ridge,
         SelfLearning,
         Spectral,
+        Unsupervised,
         VecMap,
     )
     from fipp.comparison import compare_methods
@@ -76,6 +77,7 @@ else:
         "SelfLearning": "fipp.aligners",
         "Spectral": "fipp.aligners",
         "Translation": "fipp._alignment",
+        "Unsupervised": "fipp.aligners",
         "VecMap": "fipp.aligners",
         "Vectors": "fipp.io",
         "align": "fipp._alignment",
@@ -118,6 +120,7 @@ __all__ = [
     "SelfLearning",
     "Spectral",
     "Translation",
+    "Unsupervised",
     "VecMap",
     "Vectors",
     "__version__",

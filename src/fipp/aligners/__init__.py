@@ -15,6 +15,7 @@ from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._ridge import LowRank, Ridge
 from fipp.aligners._self_learned import SelfLearning
 from fipp.aligners._spectral import Spectral
+from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners._vecmap import VecMap
 
 METHODS: dict[str, BaseAligner] = {
@@ -40,6 +41,7 @@ METHODS: dict[str, BaseAligner] = {
     "spectral": Spectral(),
     "self-learning": SelfLearning(),
     "local": Local(),
+    "unsupervised": Unsupervised(),
     "auto": Auto(),
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
@@ -63,5 +65,6 @@ __all__ = [
     "Ridge",
     "SelfLearning",
     "Spectral",
+    "Unsupervised",
     "VecMap",
 ]

@@ -113,8 +113,10 @@ class _Candidate(NamedTuple):
     name: str
     aligner: BaseAligner
     """Unfitted."""
-    learned_weight: float = 0.0
-    """What found pairs count; 0 without self-learning."""
+    learner: BaseAligner | None = None
+    """What finds pairs in self-learning, unfitted; none without it."""
+    learned_weight: float = 1.0
+    """What found pairs count."""
     local: bool = False
 
 
@@ -145,8 +147,8 @@ class _Search:
     def fit(self, candidate: _Candidate, held_out: int | None) -> BaseAligner:
         """Fit a candidate on all pairs, or on those that a part does not hold out."""
         pairs = self._pairs(held_out)
-        if candidate.learned_weight:
-            found = self._learn(candidate.aligner, held_out)
+        if candidate.learner is not None:
+            found = self._learn(candidate.learner, held_out)
             fitted = found.fit(self.X, self.Y, pairs, candidate.aligner, candidate.learned_weight)
         else:
             fitted = clone(candidate.aligner).fit(self.X, self.Y, pairs)
@@ -187,8 +189,7 @@ class _Search:
         grid = Spectral.default_grid
         settings = [{"reweight": weight, "ridge": ridge} for weight in grid["reweight"] for ridge in grid["ridge"]]
         candidates = [
-            _Candidate(f"spectral, ridge {changed['ridge']}, weights {changed['reweight']}", Spectral(**changed))
-            for changed in settings
+            _Candidate(_name(changed["ridge"], changed["reweight"]), Spectral(**changed)) for changed in settings
         ]
         self._try(candidates, lambda part: Spectral().fit_many(self.X, self.Y, self._pairs(part), settings=settings))
         self._take_best(self.trials)
@@ -202,9 +203,17 @@ class _Search:
     def try_self_learning(self) -> None:
         """Try the best with pairs that it finds itself."""
         before = self.best
-        name, aligner = before.candidate.name, before.candidate.aligner
-        weights = _LEARNED_WEIGHTS if aligner.takes_weights else (1.0,)
-        candidates = [_Candidate(f"{name}, self-learning, found pairs {weight}", aligner, weight) for weight in weights]
+        learner = before.candidate.aligner
+        # With more pairs, other weights of the shared directions may be the better ones.
+        finals = {before.candidate.name: learner}
+        if isinstance(learner, Spectral):
+            weights = Spectral.default_grid["reweight"]
+            finals = {_name(learner.ridge, weight): Spectral(learner.ridge, weight) for weight in weights}
+        candidates = [
+            _Candidate(f"{name}, self-learning, found pairs {weight}", aligner, learner, weight)
+            for name, aligner in finals.items()
+            for weight in (_LEARNED_WEIGHTS if aligner.takes_weights else (1.0,))
+        ]
         self._try(candidates)
         self._take_best(self.trials[-len(candidates) :], over=before)
 
@@ -213,3 +222,7 @@ class _Search:
         before = self.best
         self._try([before.candidate._replace(name=f"{before.candidate.name}, local corrections", local=True)])
         self._take_best(self.trials[-1:], over=before)
+
+
+def _name(ridge: float, reweight: float | str) -> str:
+    return f"spectral, ridge {ridge}, weights {reweight}"

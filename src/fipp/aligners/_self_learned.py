@@ -183,6 +183,7 @@ def learn(
     *,
     weight: float = 1.0,
     n_neighbours: int = 10,
+    start: Learned | None = None,
     progress: Progress | None = None,
 ) -> Learned:
     """Find pairs round by round, each with the aligner fitted on those of the round before.
@@ -200,6 +201,8 @@ def learn(
         What a found pair counts beside a known one.
     n_neighbours : int, default=10
         Of CSLS.
+    start : Learned, optional
+        Pairs found in some other way, to begin with.
     progress : callable, optional
         Called as ``progress(done, total)``.
 
@@ -207,7 +210,7 @@ def learn(
     -------
     Learned
     """
-    found = Learned(np.empty((0, 2), np.int64), 0.0)
+    found = start or Learned(np.empty((0, 2), np.int64), 0.0)
     for done, current in enumerate(rounds):
         if progress is not None:
             progress(done, len(rounds))

@@ -1,0 +1,144 @@
+"""Alignment without any pairs, which says when it failed."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
+
+from fipp.aligners._dictionary import from_similarity_distributions
+from fipp.aligners._self_learned import Learned, learn, plan
+from fipp.aligners._spectral import Spectral
+from fipp.aligners._wrapper import WrappingAligner, fit_weighted
+from fipp.exceptions import FippError
+from fipp.linalg import Progress
+from fipp.preprocess import make_preprocess
+from fipp.retrieve import gold_ranks
+
+# Words of either side whose similarities to each other are compared at the start, as VecMap does.
+_START_WORDS = 4000
+
+
+class Unsupervised(WrappingAligner):
+    """Words paired by how similar they are to others of their language, then self-learning; refuses to guess.
+
+    Translations have similar distributions of similarities to other words, which needs no pairs to see (Artetxe et
+    al., 2018). These first pairs, most of them wrong, are the start of self-learning over a growing vocabulary; see
+    `SelfLearning`. What comes of it is either right or nothing at all, and this is told from the found pairs alone:
+    the map is learned from half of them, and the other half must find each other again. If they do not, an error says
+    so, and no map is given.
+
+    Parameters
+    ----------
+    aligner : aligner, optional
+        What is fitted in self-learning; `Spectral` without it.
+    n_words : int, default=12000
+        So many of the first words of either side are paired.
+    n_rounds : int, default=4
+        Rounds with all of these words.
+    least_consistency : float, default=0.2
+        Below this mean reciprocal rank of the other half it has failed.
+
+    Attributes
+    ----------
+    aligner_ : aligner
+        The last one.
+    learned_pairs_ : ndarray of shape (k, 2)
+        The pairs found in the last round.
+    consistency_ : float
+        Mean reciprocal rank of the found pairs by maps that were learned from the others.
+    pairs_ : ndarray of shape (0, 2)
+        No pairs were known.
+
+    Examples
+    --------
+    >>> import fipp
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> centres = rng.standard_normal((12, 10))
+    >>> X = centres[rng.integers(12, size=800)] + 0.6 * rng.standard_normal((800, 10))
+    >>> turn = np.linalg.qr(rng.standard_normal((10, 10)))[0]
+    >>> round(fipp.Unsupervised().fit(X, X @ turn).score(X, X @ turn), 2)
+    1.0
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "aligner": "no_validation",
+        "n_words": [Interval(Integral, 1, None, closed="left")],
+        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "least_consistency": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self, aligner: Any = None, *, n_words: int = 12_000, n_rounds: int = 4, least_consistency: float = 0.2
+    ) -> None:
+        self.aligner = aligner
+        self.n_words = n_words
+        self.n_rounds = n_rounds
+        self.least_consistency = least_consistency
+
+    @property
+    def needs_pairs(self) -> bool:
+        """False: known pairs are ignored."""
+        return False
+
+    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+        aligner = Spectral(reweight=1.0) if self.aligner is None else self.aligner
+        A, B = (make_preprocess("unit+centre+unit").fit(side).transform(side[:_START_WORDS]) for side in (X, Y))
+        start = Learned(np.unique(from_similarity_distributions(A, B, _START_WORDS, 10), axis=0), 0.0)
+        rounds = plan(self.pairs_, X, Y, self.n_words, self.n_rounds)
+        learned = learn(X, Y, self.pairs_, aligner, rounds, start=start, progress=progress)
+        self.consistency_ = consistency(X, Y, learned.pairs, aligner, self.n_words)
+        if self.consistency_ < self.least_consistency:
+            raise FippError(
+                "the alignment without pairs has failed: maps learned from half of the words that it paired find the "
+                f"other half at a mean reciprocal rank of {self.consistency_:.2f}, and below {self.least_consistency} "
+                "they are chance. The languages or the texts behind the vectors differ too much, or the words do not "
+                "stand in the order of their frequency. Give known pairs (25 may do), or words spelled alike "
+                "(fipp lexicon identical)"
+            )
+        self.learned_pairs_ = learned.pairs
+        self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, 1.0)
+
+
+def consistency(
+    X: NDArray, Y: NDArray, pairs: NDArray[np.int64], aligner: Any, n_words: int, random_state: int = 0
+) -> float:
+    """Give the mean reciprocal rank, among the first words, of found pairs by a map learned from half of the others.
+
+    Parameters
+    ----------
+    X, Y : ndarray of shape (n, d1), (m, d2)
+        Whole vocabularies.
+    pairs : ndarray of shape (c, 2)
+        Found pairs.
+    aligner : aligner
+        What is fitted, unfitted.
+    n_words : int
+        So many of the first target words are looked through.
+    random_state : int, default=0
+        Which half.
+
+    Returns
+    -------
+    float
+        0 if there are too few pairs to tell.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((300, 5)).astype(np.float32)
+    >>> consistency(X, X, np.stack([np.arange(300)] * 2, axis=1), Spectral(), 300) > 0.9
+    True
+    """
+    order = np.random.default_rng(random_state).permutation(len(pairs))
+    learned, asked = pairs[order[::2]], pairs[order[1::2]]
+    asked = asked[asked[:, 1] < n_words]
+    if len(learned) < 2 or not len(asked):
+        return 0.0
+    fitted = fit_weighted(aligner, X, Y, learned, None)
+    queries, keys = fitted.transform(X[asked[:, 0]]), fitted.transform_target(Y[:n_words])
+    ranks = gold_ranks(queries, keys, np.arange(len(asked)), asked[:, 1])
+    return float(np.mean(1 / ranks))
