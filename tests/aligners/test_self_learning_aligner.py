@@ -136,7 +136,7 @@ def test_pairs_that_do_not_hold_together_are_warned_of(rng):
     X, Y = rng.standard_normal((2, N, 100)).astype(np.float32)
     with pytest.warns(FippWarning, match="does not hold together"):
         astray = SelfLearning().fit(X, Y, pairs(0, 20))
-    assert astray.consistency_ < 0.4
+    assert astray.consistency_ < 0.5
 
 
 def test_pairs_that_hold_together_are_not_warned_of(spaces):
