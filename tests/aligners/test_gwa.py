@@ -53,9 +53,10 @@ def test_a_planted_rotation_is_found_under_noise_far_better_than_by_chance(words
 
 
 def test_words_that_were_not_coupled_are_mapped_too(words, turn):
-    aligner = GromovWasserstein(n_words=150).fit(words @ turn.T, words)
-    assert aligner.coupled_pairs_.shape == (150, 2)
+    aligner = GromovWasserstein(n_words=120).fit(words @ turn.T, words)
+    assert aligner.coupled_pairs_.shape == (120, 2)
     assert aligner.score(words @ turn.T, words) == 1
+    assert not aligner.collapsed_
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.2])
@@ -148,10 +149,9 @@ def test_words_without_a_vector_are_not_coupled(words, turn):
         GromovWasserstein().fit(np.zeros_like(X), words)
 
 
-@pytest.mark.parametrize("later", [0, 150], ids=["judged by coupled words", "judged by others"])
-def test_unrelated_vectors_are_called_chance_and_turned_ones_are_not(rng, turn, words, later):
+@pytest.mark.parametrize("n_words", [200, 100], ids=["judged by coupled words", "judged by others"])
+def test_unrelated_vectors_are_called_chance(rng, words, n_words):
     unrelated = rng.standard_normal((200, 20)) ** 3
-    n_words = 200 - later if later else 200
     with pytest.warns(FippWarning, match="no better than chance"):
         aligner = GromovWasserstein(n_words, max_iter=30).fit(unrelated, words)
     assert aligner.collapsed_

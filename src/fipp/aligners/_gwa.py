@@ -172,8 +172,8 @@ class GromovWasserstein(BaseAligner):
         if self.collapsed_:
             warnings.warn(
                 "the coupling is most likely no better than chance: the mean CSLS of words that are each other's best "
-                f"is {self.mutual_csls_:.2f}, less than {_TIMES_CHANCE:g} times the {self.chance_csls_:.2f} of a random "
-                "rotation. Take another epsilon, more n_words, or a method with known pairs",
+                f"is {self.mutual_csls_:.2f}, less than {_TIMES_CHANCE:g} times the {self.chance_csls_:.2f} of a "
+                "random rotation. Take another epsilon, more n_words, or a method with known pairs",
                 FippWarning,
                 stacklevel=4,
             )
