@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._consistency import CONSISTENT, consistency
 from fipp.aligners._dictionary import hubness, induce
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._spectral import Spectral
@@ -53,7 +54,9 @@ class SelfLearning(WrappingAligner):
     learned_pairs_ : ndarray of shape (k, 2)
         The pairs found in the last round.
     mean_csls_ : float
-        Mean CSLS of the pairs found last. Near 0 they are chance.
+        Mean CSLS of the pairs found last.
+    consistency_ : float
+        Mean reciprocal rank of found pairs by a map learned from the others; a warning says so if it is low.
     pairs_ : ndarray of shape (c, 2)
         The known pairs.
 
@@ -105,6 +108,15 @@ class SelfLearning(WrappingAligner):
         )
         self.learned_pairs_, self.mean_csls_ = learned.pairs, learned.mean_csls
         self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, self.learned_weight)
+        self.consistency_ = consistency(X, Y, learned.pairs, aligner, self.n_words)
+        if self.consistency_ < CONSISTENT:
+            warnings.warn(
+                f"self-learning from {len(self.pairs_):,} pairs has most likely gone astray: maps learned from half of "
+                "the words that it paired find the other half at a mean reciprocal rank of only "
+                f"{self.consistency_:.2f}. Give more known pairs, and check the result on pairs held out",
+                FippWarning,
+                stacklevel=3,
+            )
 
 
 class Round(NamedTuple):
