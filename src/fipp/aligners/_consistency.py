@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fipp.aligners._wrapper import fit_weighted
 from fipp.retrieve import gold_ranks
 
-CONSISTENT = 0.6
+CONSISTENT = 0.55
 """Below this `consistency`, self-learning has most likely found nothing. On real vectors of four languages it was 0.67
 and more where it worked, and 0.49 and less where it did not."""
 

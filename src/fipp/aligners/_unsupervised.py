@@ -39,7 +39,7 @@ class Unsupervised(WrappingAligner):
         So many of the first words of either side are paired.
     n_rounds : int, default=4
         Rounds with all of these words.
-    least_consistency : float, default=0.6
+    least_consistency : float, default=0.55
         Below this mean reciprocal rank of the other half it has failed. Where it worked, 0.67 and more were measured,
         where it did not, 0.49 and less.
 
@@ -97,9 +97,9 @@ class Unsupervised(WrappingAligner):
             raise FippError(
                 "the alignment without pairs has failed: maps learned from half of the words that it paired find the "
                 f"other half at a mean reciprocal rank of {self.consistency_:.2f}, and below {self.least_consistency} "
-                "they are most likely chance. The languages or the texts behind the vectors differ too much, or "
-                "words do not stand in the order of their frequency. Give known pairs (a hundred may do), or words spelled "
-                "alike (fipp lexicon identical)"
+                "they are most likely chance. The languages or the texts behind the vectors differ too much, or words do "
+                "not stand in the order of their frequency. Give known pairs (a hundred may do), or words spelled alike "
+                "(fipp lexicon identical)"
             )
         self.learned_pairs_ = learned.pairs
         self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, 1.0)
