@@ -6,6 +6,7 @@ from fipp.aligners._bootstrap import BootstrapProcrustes
 from fipp.aligners._cca import CCA, PLS
 from fipp.aligners._dlv import DLV
 from fipp.aligners._fipp import FIPP
+from fipp.aligners._gwa import GromovWasserstein
 from fipp.aligners._icp import ICP
 from fipp.aligners._local import Local
 from fipp.aligners._mlp import ResidualMLP
@@ -35,6 +36,7 @@ METHODS: dict[str, BaseAligner] = {
     "muse": MUSE(),
     "muse-adversarial": MUSE(mode="adversarial", n_refinements=8, n_words=5000),
     "icp": ICP(),
+    "gwa": GromovWasserstein(),
     "ridge": Ridge(),
     "low-rank": LowRank(),
     "mlp": ResidualMLP(),
@@ -58,6 +60,7 @@ __all__ = [
     "Auto",
     "BaseAligner",
     "BootstrapProcrustes",
+    "GromovWasserstein",
     "Local",
     "LowRank",
     "Procrustes",
