@@ -97,9 +97,9 @@ class Unsupervised(WrappingAligner):
             raise FippError(
                 "the alignment without pairs has failed: maps learned from half of the words that it paired find the "
                 f"other half at a mean reciprocal rank of {self.consistency_:.2f}, and below {self.least_consistency} "
-                "they are most likely chance. The languages or the texts behind the vectors differ too much, or words do "
-                "not stand in the order of their frequency. Give known pairs (a hundred may do), or words spelled alike "
-                "(fipp lexicon identical)"
+                "they are most likely chance. The languages or the texts behind the vectors differ too much, or words "
+                "do not stand in the order of their frequency. Give known pairs (a hundred may do), or words spelled "
+                "alike (fipp lexicon identical)"
             )
         self.learned_pairs_ = learned.pairs
         self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, 1.0)
