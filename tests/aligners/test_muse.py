@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import fipp
 from fipp import MUSE, Alignment, FippError, FippWarning, Procrustes, Vectors
+from fipp.aligners._refinement import Refinement
 from fipp.retrieve import gold_ranks
 
 
@@ -99,12 +101,59 @@ def test_a_game_without_pairs_finds_a_planted_rotation_and_is_the_same_every_tim
     assert first.criterion_ == first.restart_criteria_.max()
 
 
-def test_a_game_that_found_nothing_says_so(rng):
+@pytest.mark.parametrize("d", [10, 40])
+@pytest.mark.parametrize("distribution", ["standard_normal", "exponential"])
+def test_unrelated_spaces_are_announced_as_a_collapse(rng, d, distribution):
     pytest.importorskip("torch", reason="torch, which the adversarial start takes, is not installed")
-    X, Y = rng.standard_normal((2, 400, 10)).astype(np.float32)  # two clouds without any shape
-    with pytest.warns(FippWarning, match="the adversarial start found nothing"):
-        aligner = MUSE(**GAME | {"n_steps": 20}).fit(X, Y)
+    X, Y = getattr(rng, distribution)(size=(2, 800, d)).astype(np.float32)
+    with pytest.warns(FippWarning, match="the adversarial start has most likely found nothing"):
+        aligner = MUSE(**GAME | {"n_steps": 20, "preprocess": "unit+centre+unit"}).fit(X, Y)
     assert aligner.collapsed_
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_a_rotation_found_without_pairs_is_not_announced_as_a_collapse(rng, noise):
+    pytest.importorskip("torch", reason="torch, which the adversarial start takes, is not installed")
+    Y = skewed(rng)[1]
+    turn = np.linalg.qr(rng.standard_normal((10, 10)))[0]
+    X = (Y @ turn.T + noise * rng.standard_normal(Y.shape)).astype(np.float32)
+    order = rng.permutation(len(X))
+    aligner = MUSE(**GAME).fit(X[order], Y)  # a warning would be an error
+    assert not aligner.collapsed_ and aligner.consistency_ > 0.9
+    assert aligner.score(X, Y) > 0.9
+
+
+def test_the_best_game_is_chosen_after_refinement_and_its_start_left_out(rng, monkeypatch):
+    pytest.importorskip("torch", reason="torch, which the adversarial start takes, is not installed")
+    X, Y, turn = turned(rng, d=20, n=500)
+    # Along one axis all words have cosines of 1 with their translations, and these mean nothing.
+    flat = np.zeros((20, 20), np.float32)
+    flat[0, 0] = 1
+    near = (turn + 0.15 * rng.standard_normal(turn.shape)).astype(np.float32)
+    games = iter([near, flat])
+    monkeypatch.setattr("fipp.aligners._muse.adversarial_map", lambda *_: next(games))
+    aligner = MUSE(mode="adversarial", preprocess="unit").fit(X, Y)
+    np.testing.assert_allclose(aligner.map_, turn, atol=1e-5)
+    assert aligner.restart_criteria_.argmax() == 0 and not aligner.collapsed_
+
+
+def test_consistency_is_the_share_of_mutual_pairs_found_by_the_rotation_of_the_other_half(rng):
+    X, Y, turn = turned(rng, d=8, n=120, noise=0.5)
+    A, B = (V / np.linalg.norm(V, axis=1, keepdims=True) for V in (X, Y))
+    cosines = A @ turn @ B.T
+    hubs = [np.sort(C, axis=1)[:, -10:].mean(axis=1) for C in (cosines, cosines.T)]
+    csls = 2 * cosines - hubs[0][:, None] - hubs[1]
+    forth, back = csls.argmax(axis=1), csls.argmax(axis=0)
+    mutual = np.array([(i, j) for i, j in enumerate(forth) if back[j] == i])
+    dealt = np.random.default_rng(3).permutation(len(mutual))
+    halves = mutual[dealt[: (len(mutual) + 1) // 2]], mutual[dealt[(len(mutual) + 1) // 2 :]]
+    found = 0
+    for known, wanted in (halves, halves[::-1]):
+        omega = scipy.linalg.orthogonal_procrustes(A[known[:, 0]], B[known[:, 1]])[0]
+        found += sum(np.argmax(A[i] @ omega @ B.T) == j for i, j in wanted)
+    refinement = Refinement(A.astype(np.float32), B.astype(np.float32), n_rounds=0)
+    assert refinement.consistency(turn.astype(np.float32), random_state=3) == found / len(mutual)
+    assert 0 < found < len(mutual)
 
 
 def test_without_torch_the_error_says_what_to_install(rng, monkeypatch):

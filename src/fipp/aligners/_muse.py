@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,20 +13,17 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._adversarial import Game, adversarial_map
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._refinement import Refined, Refinement
 from fipp.exceptions import FippError, FippWarning
-from fipp.linalg import Progress, rotation, unit_rows, weighted_cross
-from fipp.retrieve import neighbours
+from fipp.linalg import Progress, rotation, weighted_cross
 
 _AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
 
 
-@dataclass(frozen=True)
-class _Refined:
-    """A map, how good it looks without any dictionary, and how many refinements it took."""
-
-    map: NDArray[np.float32]
-    criterion: float
-    rounds: int
+# Where consistency stands between that of a random start, 0, and certainty, 1. In 300 dimensions, 5,000 words, it is
+# 0.8 where the right map is found (English and French), below 0.1 where it is not (another game; English and Finnish).
+# Spaces made without any relation reach 0.2 in 40 or 100 dimensions, and 0.4 in 10.
+_HALF_WAY = 0.5
 
 
 class MUSE(BaseAligner):
@@ -42,19 +38,20 @@ class MUSE(BaseAligner):
 
     Of all maps the one is kept whose deemed translations of the most frequent source words have the highest mean
     cosine; no dictionary is looked at for that. (The published code chooses by the *test* dictionary when it learns
-    from pairs.)
+    from pairs.) Every game is refined before it is compared; its own map, of low rank, is left out of the choice.
 
     Parameters
     ----------
     mode : {"supervised", "adversarial"}, default="supervised"
         What to start from. ``"adversarial"`` needs no pairs, but torch: ``pip install 'fipp[torch]'``. It may fail
-        to find anything; a warning says so.
+        to find anything; a warning says so. From English to French one of three games found the way (.665 / .689 by
+        cosine / CSLS, 109 seconds of one processor), from English to Finnish none of two, which was announced.
     n_refinements : int, default=3
         How often the dictionary is found again.
     n_words : int, default=10000
         The most frequent words of either side, which the dictionary is made of. Rows must be in order of frequency.
     n_restarts : int, default=2
-        Games with different random numbers, of which the best by the criterion is taken.
+        Games with different random numbers, each refined, of which the best by the criterion is taken.
     n_components : int, default=50
         The game is played between so many principal components of either side, whose axes, in order and turned to
         where they are skewed, are its start. The published one is played in all dimensions and takes hours without a
@@ -91,11 +88,15 @@ class MUSE(BaseAligner):
     n_rounds_ : int
         After how many refinements the map was best.
     restart_criteria_ : ndarray of shape (n_restarts,)
-        With ``"adversarial"``, the criterion of each game, not refined.
-    null_criterion_ : float
-        With ``"adversarial"``, what refinement makes of a random rotation: a result that is no better is worth nothing.
+        With ``"adversarial"``, the criterion of each game, refined.
+    consistency_ : float
+        With ``"adversarial"``, the share of pairs that are each other's best translation and still are found, by cosine
+        among the ``n_words`` target words, by a rotation that has seen only other such pairs, a random half of them.
+    null_consistency_ : float
+        What it is after refining a random rotation. In few dimensions pairs by chance agree with each other too.
     collapsed_ : bool
-        With ``"adversarial"``, whether that is so.
+        With ``"adversarial"``, whether ``consistency_`` is less than half way from that to 1: then most likely nothing
+        was found, and a warning says so. In few dimensions a right map of noisy vectors may be announced too.
     pairs_ : ndarray of shape (c, 2)
         The known pairs; none with ``"adversarial"``.
 
@@ -181,27 +182,23 @@ class MUSE(BaseAligner):
         return self.mode == "supervised"
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        source = self.source_preprocess_.transform(X[: self.n_words])
-        target = self.target_preprocess_.transform(Y[: self.n_words])
+        refinement = Refinement(
+            self.source_preprocess_.transform(X[: self.n_words]),
+            self.target_preprocess_.transform(Y[: self.n_words]),
+            self.n_refinements,
+            self.max_memory,
+        )
         if self.mode == "supervised":
-            X_s, X_t = self._seed_rows(X, Y)
-            start = rotation(weighted_cross(X_s, X_t)).astype(np.float32)
+            start = rotation(weighted_cross(*self._seed_rows(X, Y))).astype(np.float32)
+            refined = refinement.best(start, progress=progress)
         else:
-            start = self._play(X, Y, source, target, progress)
-        refined = self._refine(start, source, target, progress)
+            refined = self._play(X, Y, refinement, progress)
         self.map_, self.criterion_, self.n_rounds_ = refined.map, refined.criterion, refined.rounds
         if self.mode == "adversarial":
-            self._compare_with_chance(source, target)
+            self._compare_with_chance(refinement)
 
-    def _play(
-        self,
-        X: NDArray,
-        Y: NDArray,
-        source: NDArray[np.float32],
-        target: NDArray[np.float32],
-        progress: Progress | None,
-    ) -> NDArray[np.float32]:
-        """Give the map of the best of several games."""
+    def _play(self, X: NDArray, Y: NDArray, refinement: Refinement, progress: Progress | None) -> Refined:
+        """Play several games, refine each, and give the best."""
         X_drawn = self.source_preprocess_.transform(X[: self.n_frequent])
         Y_drawn = self.target_preprocess_.transform(Y[: self.n_frequent])
         if not (X_drawn.any() and Y_drawn.any()):
@@ -217,82 +214,33 @@ class MUSE(BaseAligner):
             smoothing=self.smoothing,
             beta=self.beta,
         )
-        maps, criteria = [], []
+        results = []
         for number in range(self.n_restarts):
-            seed = self.random_state + number
-            advance = None if progress is None else _shifted(progress, number * self.n_steps, self._total_steps())
-            maps.append(adversarial_map(X_drawn, Y_drawn, game, seed, advance))
-            criteria.append(self._translations(maps[-1], source, target)[1])
-        self.restart_criteria_ = np.array(criteria)
-        return maps[int(np.argmax(criteria))]
+            advance = None if progress is None else _part(progress, number, self.n_restarts)
+            start = adversarial_map(X_drawn, Y_drawn, game, self.random_state + number, advance)
+            results.append(refinement.best(start, keep_start=False))
+        self.restart_criteria_ = np.array([result.criterion for result in results])
+        return results[int(np.argmax(self.restart_criteria_))]
 
-    def _total_steps(self) -> int:
-        return self.n_restarts * self.n_steps
-
-    def _refine(
-        self,
-        start: NDArray[np.float32],
-        source: NDArray[np.float32],
-        target: NDArray[np.float32],
-        progress: Progress | None = None,
-    ) -> _Refined:
-        """Give the best by the criterion of the start and its refinements."""
-        omega, best = start, None
-        for rounds in range(self.n_refinements + 1):
-            forth, criterion = self._translations(omega, source, target)
-            if best is None or criterion > best.criterion:
-                best = _Refined(omega, criterion, rounds)
-            if rounds < self.n_refinements:
-                X_d, Y_d = self._mutual(forth, omega, source, target)
-                if not len(X_d):
-                    break
-                omega = rotation(weighted_cross(X_d, Y_d)).astype(np.float32)
-            if progress is not None:
-                progress(rounds + 1, self.n_refinements + 1)
-        assert best is not None  # there is always the start
-        return best
-
-    def _translations(
-        self, omega: NDArray[np.float32], source: NDArray[np.float32], target: NDArray[np.float32]
-    ) -> tuple[NDArray[np.int64], float]:
-        """Give the best target word by CSLS of each source word, and the mean cosine of these pairs."""
-        mapped = source @ omega
-        best = neighbours(mapped, target, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
-        cosines = np.einsum("ij,ij->i", unit_rows(mapped), unit_rows(target[best]))
-        return best, float(cosines.mean(dtype=np.float64))
-
-    def _mutual(
-        self,
-        forth: NDArray[np.int64],
-        omega: NDArray[np.float32],
-        source: NDArray[np.float32],
-        target: NDArray[np.float32],
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give the vectors of the pairs of which each word is the best translation of the other."""
-        back = neighbours(target, source @ omega, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
-        agree = (back[forth] == np.arange(len(forth))) & source.any(axis=1)
-        return source[agree], target[forth[agree]]
-
-    def _compare_with_chance(self, source: NDArray[np.float32], target: NDArray[np.float32]) -> None:
-        """Warn if a random rotation, refined in the same way, does as well: then nothing was found."""
-        d1, d2 = source.shape[1], target.shape[1]
-        random = np.random.default_rng(self.random_state).standard_normal((d1, d2))
-        null = self._refine(rotation(random).astype(np.float32), source, target)
-        self.null_criterion_ = null.criterion
-        # Refinement agrees with itself whatever it began with, within a few per cent.
-        self.collapsed_ = bool(self.criterion_ < null.criterion + _MARGIN * abs(null.criterion))
+    def _compare_with_chance(self, refinement: Refinement) -> None:
+        """Warn if the dictionary agrees with itself hardly better than after a random start: then nothing was found."""
+        shape = refinement.source.shape[1], refinement.target.shape[1]
+        random = rotation(np.random.default_rng(self.random_state).standard_normal(shape)).astype(np.float32)
+        null = refinement.best(random, keep_start=False)
+        self.consistency_, self.null_consistency_ = (
+            refinement.consistency(omega, self.random_state) for omega in (self.map_, null.map)
+        )
+        chance = self.null_consistency_
+        self.collapsed_ = self.consistency_ < chance + _HALF_WAY * (1 - chance)
         if self.collapsed_:
             warnings.warn(
-                f"the adversarial start found nothing: the mean cosine of its translations is {self.criterion_:.3f}, "
-                f"and {self.null_criterion_:.3f} after a random start. Give known pairs, or try another random_state, "
-                "more n_restarts or n_steps",
+                f"the adversarial start has most likely found nothing: {self.consistency_:.0%} of its pairs are found "
+                f"again by the others, and {chance:.0%} after a random start. Give known pairs, or try another "
+                "random_state, more n_restarts or n_steps",
                 FippWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
 
 
-_MARGIN = 0.1
-
-
-def _shifted(progress: Progress, before: int, total: int) -> Progress:
-    return lambda done, _: progress(before + done, total)
+def _part(progress: Progress, number: int, parts: int) -> Progress:
+    return lambda done, total: progress(number * total + done, parts * total)
