@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from fipp.aligners._consistency import CONSISTENT, consistency
+from fipp.aligners._consistency import consistency
 from fipp.aligners._dictionary import from_similarity_distributions
 from fipp.aligners._self_learned import Learned, learn, plan
 from fipp.aligners._spectral import Spectral
@@ -28,8 +28,8 @@ class Unsupervised(WrappingAligner):
     Translations have similar distributions of similarities to other words, which needs no pairs to see (Artetxe et
     al., 2018). These first pairs, most of them wrong, are the start of self-learning over a growing vocabulary; see
     `SelfLearning`. What comes of it is either right or nothing at all, and this is told from the found pairs alone:
-    the map is learned from half of them, and the other half must find each other again. If they do not, an error says
-    so, and no map is given.
+    a map is learned from half of them, and the other half must find each other again, clearly better than after a
+    start from random pairs. If they do not, an error says so, and no map is given.
 
     Parameters
     ----------
@@ -39,9 +39,8 @@ class Unsupervised(WrappingAligner):
         So many of the first words of either side are paired.
     n_rounds : int, default=4
         Rounds with all of these words.
-    least_consistency : float, default=0.55
-        Below this mean reciprocal rank of the other half it has failed. Where it worked, 0.67 and more were measured,
-        where it did not, 0.49 and less.
+    margin : float, default=0.1
+        How much better than from a random start the other half must find each other, as mean reciprocal rank.
 
     Attributes
     ----------
@@ -50,7 +49,9 @@ class Unsupervised(WrappingAligner):
     learned_pairs_ : ndarray of shape (k, 2)
         The pairs found in the last round.
     consistency_ : float
-        Mean reciprocal rank of the found pairs by maps that were learned from the others.
+        Mean reciprocal rank of half of the found pairs by a map that was learned from the other half.
+    chance_consistency_ : float
+        The same after a start from random pairs.
     pairs_ : ndarray of shape (0, 2)
         No pairs were known.
 
@@ -70,16 +71,14 @@ class Unsupervised(WrappingAligner):
         "aligner": "no_validation",
         "n_words": [Interval(Integral, 1, None, closed="left")],
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "least_consistency": [Interval(Real, 0, 1, closed="both")],
+        "margin": [Interval(Real, 0, 1, closed="both")],
     }
 
-    def __init__(
-        self, aligner: Any = None, *, n_words: int = 12_000, n_rounds: int = 4, least_consistency: float = CONSISTENT
-    ) -> None:
+    def __init__(self, aligner: Any = None, *, n_words: int = 12_000, n_rounds: int = 4, margin: float = 0.1) -> None:
         self.aligner = aligner
         self.n_words = n_words
         self.n_rounds = n_rounds
-        self.least_consistency = least_consistency
+        self.margin = margin
 
     @property
     def needs_pairs(self) -> bool:
@@ -89,17 +88,20 @@ class Unsupervised(WrappingAligner):
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         aligner = Spectral(reweight=1.0) if self.aligner is None else self.aligner
         A, B = (make_preprocess("unit+centre+unit").fit(side).transform(side[:_START_WORDS]) for side in (X, Y))
-        start = Learned(np.unique(from_similarity_distributions(A, B, _START_WORDS, 10), axis=0), 0.0)
+        start = np.unique(from_similarity_distributions(A, B, _START_WORDS, 10), axis=0)
         rounds = plan(self.pairs_, X, Y, self.n_words, self.n_rounds)
-        learned = learn(X, Y, self.pairs_, aligner, rounds, start=start, progress=progress)
+        learned = learn(X, Y, self.pairs_, aligner, rounds, start=Learned(start, 0.0), progress=progress)
         self.consistency_ = consistency(X, Y, learned.pairs, aligner, self.n_words)
-        if self.consistency_ < self.least_consistency:
+        shuffled = np.stack([start[:, 0], np.random.default_rng(0).permutation(start[:, 1])], axis=1)
+        chance = learn(X, Y, self.pairs_, aligner, rounds, start=Learned(shuffled, 0.0), progress=progress)
+        self.chance_consistency_ = consistency(X, Y, chance.pairs, aligner, self.n_words)
+        if self.consistency_ < self.chance_consistency_ + self.margin:
             raise FippError(
                 "the alignment without pairs has failed: maps learned from half of the words that it paired find the "
-                f"other half at a mean reciprocal rank of {self.consistency_:.2f}, and below {self.least_consistency} "
-                "they are most likely chance. The languages or the texts behind the vectors differ too much, or words "
-                "do not stand in the order of their frequency. Give known pairs (a hundred may do), or words spelled "
-                "alike (fipp lexicon identical)"
+                f"other half at a mean reciprocal rank of {self.consistency_:.2f}, hardly better than the "
+                f"{self.chance_consistency_:.2f} after a start from random pairs. The languages or the texts behind "
+                "the vectors differ too much, or words do not stand in the order of their frequency. Give known pairs "
+                "(a hundred may do), or words spelled alike (fipp lexicon identical)"
             )
         self.learned_pairs_ = learned.pairs
         self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, 1.0)

@@ -18,7 +18,7 @@ class TopicCNN(torch.nn.Module):
         self, dim: int, n_topics: int, widths: Sequence[int], filters: int, *, shared: bool, dropout: float
     ) -> None:
         super().__init__()
-        self.filters, self.groups = filters, 1 if shared else n_topics
+        self.filters, self.groups, self.widths = filters, 1 if shared else n_topics, tuple(widths)
         self.convolutions = torch.nn.ModuleList(torch.nn.Conv1d(dim, self.groups * filters, width) for width in widths)
         self.dropout = torch.nn.Dropout(dropout)
         n_features = filters * len(widths)
@@ -29,10 +29,10 @@ class TopicCNN(torch.nn.Module):
         """Give the log-odds of each topic from vectors of shape (texts, words, d), zero behind the end of a text."""
         columns = words.transpose(1, 2)
         pooled = []
-        for convolution in self.convolutions:
+        for width, convolution in zip(self.widths, self.convolutions, strict=True):
             scores = convolution(columns)
             # A text shorter than the window has one window, which the zeros behind it fill.
-            n_windows = (lengths - convolution.kernel_size[0] + 1).clamp(min=1)
+            n_windows = (lengths - width + 1).clamp(min=1)
             outside = torch.arange(scores.shape[2], device=words.device) >= n_windows[:, None]
             best = scores.masked_fill(outside[:, None], -torch.inf).amax(dim=2)
             pooled.append(torch.relu(best).view(len(words), self.groups, self.filters))
