@@ -21,8 +21,9 @@ def command(as_json: _options.Json = False) -> None:
         _console.show_json(described)
         return
     rows = _tables.table("name", "what it does", "pairs", "dimensions")
+    rows.columns[0].style = "bold"
     for name, method in described.items():
-        rows.add_row(f"[bold]{name}[/bold]", method["summary"], method["pairs"], method["dimensions"])
+        rows.add_row(name, method["summary"], method["pairs"], method["dimensions"])
     _console.show(rows)
 
 

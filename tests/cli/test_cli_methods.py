@@ -1,0 +1,48 @@
+"""`fipp methods`, and `fipp align` with methods other than FIPP."""
+
+import json
+
+import numpy as np
+
+from fipp import Alignment, Vectors
+from fipp.aligners import METHODS
+
+
+def test_every_method_is_listed_with_what_it_needs(run):
+    told = json.loads(run("methods", "--json").stdout)
+    assert list(told) == list(METHODS)
+    assert told["vecmap-unsupervised"]["pairs"] == "none"
+    assert told["vecmap-identical"]["pairs"] == "words spelled alike"
+    assert told["ridge"]["settings"]["alpha"] == "auto"
+    assert "[bold]" not in run("methods").stdout
+
+
+def test_any_setting_of_a_method_can_be_given(run, space):
+    options = ("--method", "spectral", "--set", "ridge=0.5", "--set", "reweight=1", "--set", "target=fixed")
+    result = run("align", space.source, space.target, "--dict", space.seed, "-o", space.model, *options)
+    assert result.exit_code == 0
+    aligner = Alignment.load(space.model).aligner
+    assert (aligner.ridge, aligner.reweight, aligner.target) == (0.5, 1, "fixed")
+
+
+def test_a_setting_that_a_method_has_not_is_refused(run, space):
+    arguments = ("align", space.source, space.target, "--dict", space.seed, "-o", space.model, "--method", "ridge")
+    result = run(*arguments, "--set", "epsilon=1")
+    assert result.exit_code == 2 and "ridge has no setting 'epsilon'" in result.stderr
+    result = run(*arguments, "--set", "alpha")
+    assert result.exit_code == 2 and "--set takes" in result.stderr
+    assert not space.model.exists()
+
+
+def test_a_method_that_needs_pairs_asks_for_them(run, space):
+    result = run("align", space.source, space.target, "-o", space.model, "--method", "cca")
+    assert result.exit_code == 2 and "--dict" in result.stderr
+    assert not space.model.exists()
+
+
+def test_a_failed_alignment_without_pairs_writes_no_model(run, space):
+    words = [f"f{i}" for i in range(300)]
+    Vectors(words, np.random.default_rng(9).standard_normal((300, 8))).save(space.target)
+    result = run("align", space.source, space.target, "-o", space.model, "--method", "unsupervised")
+    assert result.exit_code == 2 and "has failed" in result.stderr
+    assert not space.model.exists()
