@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, Options
 
 from fipp.aligners._base import BaseAligner
-from fipp.linalg import Progress, cross_products, ordered_map, row_blocks, single_threaded_blas
+from fipp.linalg import Progress, cross_products, single_threaded_blas
+from fipp.retrieve import gold_ranks
 
 # Penalties tried by "auto", relative to the largest squared singular value of X_s.
 _PENALTIES = tuple(10.0 ** -(step / 2) for step in range(2, 15))
+
+# So many pairs, evenly spread, are predicted to choose a penalty.
+_PAIRS_TO_CHOOSE = 2000
 
 
 class Ridge(BaseAligner):
@@ -28,8 +32,8 @@ class Ridge(BaseAligner):
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        α. ``"auto"`` takes the one with the least squared error when each pair is left out in turn, which needs no
-        fitting again.
+        α. ``"auto"`` takes the one with which most pairs find each other by cosine when each is left out in turn, which
+        needs no fitting again. The least squared error would ask for a larger one, whose predictions are all alike.
     intercept : bool, default=True
         Whether there is a b.
     rank : int, optional
@@ -87,7 +91,7 @@ class Ridge(BaseAligner):
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
         means = [X.mean(axis=0, dtype=np.float64).astype(np.float32) * self.intercept for X in (X_s, X_t)]
         problem = _Regression.of(X_s - means[0], X_t - means[1])
-        self.alpha_ = problem.best_penalty(self.intercept) if self.alpha == "auto" else float(self.alpha)
+        self.alpha_ = problem.best_penalty(means[1], self.intercept) if self.alpha == "auto" else float(self.alpha)
         W = problem.solution(self.alpha_)
         if self.rank is not None and self.rank < W.shape[1]:
             W = problem.reduced(W, self.rank)
@@ -106,7 +110,7 @@ class LowRank(Ridge):
 
     Parameters
     ----------
-    rank : int, default=64
+    rank : int, default=128
         r.
     alpha : float or "auto", default="auto"
         α, as for `Ridge`.
@@ -134,7 +138,7 @@ class LowRank(Ridge):
 
     def __init__(
         self,
-        rank: int = 64,
+        rank: int = 128,
         *,
         alpha: float | Literal["auto"] = "auto",
         intercept: bool = True,
@@ -174,26 +178,20 @@ class _Regression(NamedTuple):
         top = axes[:, -rank:]
         return W @ top @ top.T
 
-    def best_penalty(self, centred: bool) -> float:
-        """Give the α with the least error when each pair is predicted from all the others."""
+    def best_penalty(self, mean: NDArray[np.float32], centred: bool) -> float:
+        """Give the α with the highest mean reciprocal rank when each pair is predicted from all the others."""
         penalties = np.array(_PENALTIES) * self.squared.max(initial=0)
         if not penalties.any():
             return 0.0
-        c = len(self.X_s)
-        errors = np.zeros(len(penalties))
-        solutions = [self.solution(penalty).astype(np.float32) for penalty in penalties]
-        V = self.V.astype(np.float32)
-
-        def left_out(rows: slice) -> list[float]:
-            projected = np.square(self.X_s[rows] @ V)
-            totals = []
-            for penalty, W in zip(penalties, solutions, strict=True):
-                # The residual without a pair is that with it over 1 − h, h its leverage.
-                leverage = projected @ (1 / (self.squared + penalty)).astype(np.float32) + centred / c
-                residual = np.square(self.X_t[rows] - self.X_s[rows] @ W).sum(axis=1, dtype=np.float64)
-                totals.append(float((residual / np.square(np.maximum(1 - leverage, 1e-6))).sum()))
-            return totals
-
-        for totals in ordered_map(left_out, row_blocks(c)):
-            errors += totals
-        return float(penalties[int(np.argmin(errors))])
+        rows = np.unique(np.linspace(0, len(self.X_s) - 1, min(_PAIRS_TO_CHOOSE, len(self.X_s))).astype(np.int64))
+        X_s, X_t, numbers = self.X_s[rows], self.X_t[rows], np.arange(len(rows))
+        projected = np.square(X_s @ self.V.astype(np.float32))
+        scores = []
+        for penalty in penalties:
+            # The residual without a pair is that with it over 1 − h, h its leverage.
+            leverage = projected @ (1 / (self.squared + penalty)).astype(np.float32) + centred / len(self.X_s)
+            residual = X_t - X_s @ self.solution(penalty).astype(np.float32)
+            predicted = X_t - residual / np.maximum(1 - leverage, np.float32(1e-6))[:, None]
+            scores.append(np.mean(1 / gold_ranks(predicted + mean, X_t + mean, numbers, numbers)))
+        # Of those that do as well the smallest, which fits best.
+        return float(penalties[np.round(scores, 12) == np.round(np.max(scores), 12)].min())
