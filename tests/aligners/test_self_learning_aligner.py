@@ -7,8 +7,10 @@ import pytest
 from sklearn.base import clone
 
 from fipp import FIPP, Alignment, FippWarning, Procrustes, Ridge, SelfLearning, Spectral, Vectors
+from fipp.aligners._agreement import agreement
 from fipp.aligners._consistency import CONSISTENT, consistency
 from fipp.aligners._self_learned import plan
+from fipp.aligners._wrapper import fit_weighted
 from fipp.evaluate import bli
 
 INNER = [None, Procrustes(), FIPP(), Ridge(), Spectral(base=FIPP())]
@@ -203,3 +205,25 @@ def test_the_aligner_that_is_given_is_not_fitted_itself(spaces):
 def test_invalid_settings_are_refused_and_named(wrong, spaces):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         SelfLearning(**wrong).fit(*spaces)
+
+
+def test_pairs_on_which_both_spaces_agree_count_for_more_by_the_filter(rng):
+    X = rng.standard_normal((60, 8)).astype(np.float32)
+    Y = X @ np.linalg.qr(rng.standard_normal((8, 8)))[0].astype(np.float32)
+    known = pairs(0, 60)
+    known[:6, 1] = np.roll(known[:6, 1], 1)
+    weights = agreement(X, Y, known)
+    assert weights[:6].max() < weights[6:].min() and weights.mean() == pytest.approx(1)
+    fipp = FIPP().fit(X, Y, known)
+    np.testing.assert_allclose(weights / weights.max(), fipp.weights_, rtol=1e-4)
+
+
+def test_the_filter_weighs_what_self_learning_fits(rng):
+    X = rng.standard_normal((200, 10)).astype(np.float32)
+    Y = (X @ np.linalg.qr(rng.standard_normal((10, 10)))[0] + 0.4 * rng.standard_normal((200, 10))).astype(np.float32)
+    known = pairs(0, 60)
+    learned = SelfLearning(n_rounds=1, weighting="filter", learned_weight=0.5).fit(X, Y, known)
+    everything = np.concatenate([known, learned.learned_pairs_])
+    weights = np.where(np.arange(len(everything)) < 60, 1, 0.5) * agreement(X, Y, everything)
+    expected = fit_weighted(Spectral(), X, Y, everything, weights)
+    np.testing.assert_array_equal(learned.transform(X), expected.transform(X))

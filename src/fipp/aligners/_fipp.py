@@ -28,6 +28,7 @@ from fipp.linalg import (
     deviation_from_orthogonal,
     filtered_gram,
     ordered_map,
+    residual_weights,
     rotation,
     single_threaded_blas,
     thin_svd,
@@ -377,13 +378,10 @@ class FIPP(BaseAligner):
 
     def _weights(self, residual_norms: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give W of the rotation: pairs on whose inner products both spaces agree count for more."""
-        if self.weighting is None or not residual_norms.any():
+        if self.weighting is None:
             return np.ones_like(residual_norms)
-        # A pair without any residual would count for everything.
-        floor = 1e-3 * np.median(residual_norms[residual_norms > 0])
-        weights: NDArray[np.float64] = floor / np.maximum(residual_norms, floor)
-        weights = weights if self.weighting == "published" else weights**2
-        return weights / weights.max()
+        weights = residual_weights(residual_norms)
+        return weights if self.weighting == "published" else weights**2
 
     def _warn(self, c: int, d1: int) -> None:
         if self.kept_fraction_ == 0:

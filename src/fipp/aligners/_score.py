@@ -26,6 +26,7 @@ def reciprocal_ranks(
     held_out: NDArray[np.int64],
     *,
     retrieval: str = "cosine",
+    n_hub_words: int = HUB_WORDS,
     max_memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
@@ -41,6 +42,8 @@ def reciprocal_ranks(
         Pairs that none of them has seen.
     retrieval, max_memory
         As for `fipp.retrieve.gold_ranks`.
+    n_hub_words : int
+        So many source words tell hubs.
     progress : callable, optional
         Called as ``progress(done, total)``.
 
@@ -52,7 +55,7 @@ def reciprocal_ranks(
     words, position = np.unique(held_out[:, 0], return_inverse=True)
     density = retrieval not in ("cosine", "dot")
     at_once = 1 if density else max(1, _QUERIES_AT_ONCE // len(words))
-    hubs = np.unique(np.linspace(0, len(X) - 1, min(HUB_WORDS, len(X))).astype(np.int64))
+    hubs = np.unique(np.linspace(0, len(X) - 1, min(n_hub_words, len(X))).astype(np.int64))
     best = np.empty((len(aligners), len(words)))
     done = 0
     for group in _agreeing_on_target(aligners):

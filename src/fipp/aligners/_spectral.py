@@ -40,8 +40,9 @@ class Spectral(BaseAligner):
         products with them; cosines are then of the target's own lengths, at some cost in accuracy.
     base : aligner, optional
         A linear aligner whose result is refined. Without it, the preprocessed vectors are.
-    preprocess : str, transformer or None, default="unit"
-        What is done to both sides first; see `fipp.preprocess`. With a ``base``, its own preprocessing comes after.
+    preprocess : str, transformer or None, default="unit+centre+unit"
+        What is done to both sides first; see `fipp.preprocess`. Without the mean, which all words share, the shared
+        directions are those in which words differ. With a ``base``, its own preprocessing comes after.
 
     Attributes
     ----------
@@ -91,7 +92,7 @@ class Spectral(BaseAligner):
         whiten: float = 1.0,
         target: Literal["mapped", "fixed"] = "mapped",
         base: Any = None,
-        preprocess: Any = "unit",
+        preprocess: Any = "unit+centre+unit",
     ) -> None:
         self.ridge = ridge
         self.reweight = reweight

@@ -2,7 +2,7 @@
 
 from fipp.linalg._descent import FilteredObjective, Objective, descend
 from fipp.linalg._factor import filtered_product, positive_part, positive_root, target_gram_eigen, thin_svd
-from fipp.linalg._gram import FilteredGram, GramTiles, filtered_gram, pull
+from fipp.linalg._gram import FilteredGram, GramTiles, filtered_gram, pull, residual_weights
 from fipp.linalg._memory import parse_memory, rows_per_block
 from fipp.linalg._moments import affine, cross_products, mapped, mean_and_scatter, row_blocks, unit_rows
 from fipp.linalg._parallel import Progress, n_threads, ordered_map, single_threaded_blas
@@ -32,6 +32,7 @@ __all__ = [
     "positive_part",
     "positive_root",
     "pull",
+    "residual_weights",
     "rotation",
     "row_blocks",
     "rows_per_block",

@@ -78,6 +78,22 @@ class FilteredGram:
         return np.where(norms > self.rounding, norms, 0)
 
 
+def residual_weights(residual_norms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give each pair's weight, 1 at most: the more both spaces agree on its inner products, the greater.
+
+    Examples
+    --------
+    >>> residual_weights(np.array([1.0, 2.0, 4.0]))
+    array([1.  , 0.5 , 0.25])
+    """
+    if not residual_norms.any():
+        return np.ones_like(residual_norms)
+    # A pair without any residual would count for everything.
+    floor = 1e-3 * np.median(residual_norms[residual_norms > 0])
+    weights: NDArray[np.float64] = floor / np.maximum(residual_norms, floor)
+    return weights / weights.max()
+
+
 class GramTiles:
     """Tiles of G_t − G_s on and above the diagonal.
 

@@ -1,0 +1,203 @@
+"""The search of `Auto`: candidates, from simple to costly, scored on the same held-out words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fipp.aligners._base import BaseAligner
+from fipp.aligners._fipp import FIPP
+from fipp.aligners._holdout import held_out_parts
+from fipp.aligners._local import Local
+from fipp.aligners._procrustes import Procrustes
+from fipp.aligners._ridge import Ridge
+from fipp.aligners._score import reciprocal_ranks
+from fipp.aligners._self_learned import Learned, learn_in_rounds, plan
+from fipp.aligners._spectral import Spectral
+from fipp.linalg import Progress
+
+# Methods differ by a point or less, which few words cannot tell; more words and folds than these take too long.
+_ENOUGH_HELD_OUT = 1600
+_FOLDS = 5
+_MOST_PARTS = 3
+# CSLS asks so many source words for hubs, which is enough to compare methods.
+_HUB_WORDS = 1000
+_RIDGES = (0.5, 1.0, 2.0, 4.0)
+# Rounds of self-learning; it stops after the one that held-out words like best.
+_ROUNDS = 3
+# What found pairs count beside known ones, in the rounds and as the first choice afterwards.
+_LEARNED_WEIGHT = 0.3
+
+
+class _OutOfTimeError(Exception):
+    """No time is left to try something."""
+
+
+class Candidate(NamedTuple):
+    """Something that could be chosen."""
+
+    name: str
+    aligner: BaseAligner
+    """Unfitted."""
+    rounds: int = 0
+    """Of self-learning; none without it."""
+    learned_weight: float = 1.0
+    """What found pairs count."""
+    local: bool = False
+
+
+class Trial(NamedTuple):
+    """How well a candidate did on every held-out word."""
+
+    candidate: Candidate
+    ranks: NDArray[np.float64]
+
+    @property
+    def mrr(self) -> float:
+        """Mean reciprocal rank, rounded so that equals are equal."""
+        return round(float(self.ranks.mean()), 12)
+
+    def as_dict(self) -> dict[str, Any]:
+        error = float(self.ranks.std(ddof=1) / np.sqrt(len(self.ranks)))
+        return {"name": self.candidate.name, "mrr": round(self.mrr, 6), "standard_error": round(error, 6)}
+
+
+class Search:
+    """Everything tried so far.
+
+    Parameters
+    ----------
+    X, Y : ndarray of shape (n, d1), (m, d2)
+        Whole vocabularies.
+    pairs : ndarray of shape (c, 2)
+        Known pairs, some of which are held out in turn.
+    random_state : int
+        Which.
+    n_words : int
+        Of either side, for self-learning.
+    budget : float
+        Seconds after which nothing further is tried.
+    """
+
+    N_STAGES: ClassVar[int] = 5
+
+    def __init__(
+        self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], random_state: int, n_words: int, budget: float
+    ) -> None:
+        self.X, self.Y, self.pairs, self.n_words = X, Y, pairs, n_words
+        folds = held_out_parts(pairs[:, 0], folds=_FOLDS, random_state=random_state)
+        wanted = round(_FOLDS * _ENOUGH_HELD_OUT / len(np.unique(pairs[:, 0])))
+        self.parts = folds[: min(max(wanted, 1), _MOST_PARTS)]
+        self.trials: list[Trial] = []
+        self._deadline = time.monotonic() + budget
+        self._found: dict[tuple[str, int | None], list[Learned]] = {}
+
+    @property
+    def best(self) -> Trial:
+        """The best so far; of equals the first, which is the simplest. Self-learning must be clearly better."""
+        alone = _best(trial for trial in self.trials if not trial.candidate.rounds)
+        learned = [trial for trial in self.trials if trial.candidate.rounds]
+        return _best(learned) if learned and _clearly_better(_best(learned), alone) else alone
+
+    def run(self, progress: Progress | None) -> bool:
+        """Try everything, or what there is time for, and say whether there was."""
+        plain = [self._try_spectral, self._try_plain]
+        for done, stage in enumerate([*plain, self._try_local, self._try_self_learning, self._try_local]):
+            if progress is not None:
+                progress(done, self.N_STAGES + 1)
+            try:
+                stage()
+            except _OutOfTimeError:
+                return False
+        return True
+
+    def fit(self, candidate: Candidate, held_out: int | None) -> BaseAligner:
+        """Fit a candidate on all pairs, or on those that a part does not hold out."""
+        pairs = self._pairs(held_out)
+        if candidate.rounds:
+            found = self._learn(candidate.aligner, held_out)[candidate.rounds - 1]
+            fitted = found.fit(self.X, self.Y, pairs, candidate.aligner, candidate.learned_weight)
+        else:
+            fitted = clone(candidate.aligner).fit(self.X, self.Y, pairs)
+        return Local.correcting(fitted, self.X, self.Y, pairs) if candidate.local else fitted
+
+    def _pairs(self, held_out: int | None) -> NDArray[np.int64]:
+        return self.pairs if held_out is None else self.pairs[~self.parts[held_out]]
+
+    def _learn(self, aligner: BaseAligner, held_out: int | None) -> list[Learned]:
+        """Give what is found in each round over the whole vocabulary."""
+        key = repr(aligner), held_out
+        if key not in self._found:
+            pairs = self._pairs(held_out)
+            rounds = plan(pairs, self.X, self.Y, self.n_words, _ROUNDS)
+            learning = learn_in_rounds(self.X, self.Y, pairs, aligner, rounds, weight=_LEARNED_WEIGHT)
+            self._found[key] = list(learning)[-_ROUNDS:]
+        return self._found[key]
+
+    def _try(
+        self, candidates: Sequence[Candidate], fit_all: Callable[[int], Sequence[BaseAligner]] | None = None
+    ) -> list[Trial]:
+        """Score candidates, simpler ones first."""
+        scored = []
+        for number, part in enumerate(self.parts):
+            if self.trials and time.monotonic() > self._deadline:
+                raise _OutOfTimeError
+            fitted = fit_all(number) if fit_all else [self.fit(candidate, number) for candidate in candidates]
+            scored.append(self._score(fitted, self.pairs[part]))
+        ranks = np.concatenate(scored, axis=1)
+        trials = [Trial(candidate, row) for candidate, row in zip(candidates, ranks, strict=True)]
+        self.trials += trials
+        return trials
+
+    def _score(self, fitted: Sequence[BaseAligner], held_out: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Give the mean of both reciprocal ranks, by cosine and by CSLS, of each held-out word."""
+        by_cosine = reciprocal_ranks(fitted, self.X, self.Y, held_out)
+        by_csls = reciprocal_ranks(fitted, self.X, self.Y, held_out, retrieval="csls", n_hub_words=_HUB_WORDS)
+        return (by_cosine + by_csls) / 2
+
+    def _try_spectral(self) -> None:
+        candidates = [Candidate(f"spectral, ridge {ridge:g}", Spectral(ridge)) for ridge in _RIDGES]
+        settings = [{"ridge": ridge} for ridge in _RIDGES]
+        self._try(candidates, lambda part: Spectral().fit_many(self.X, self.Y, self._pairs(part), settings=settings))
+
+    def _try_plain(self) -> None:
+        """Try methods with nothing to choose; they are as simple."""
+        plain = {"procrustes": Procrustes(), "procrustes, isotropic": Procrustes("isotropic"), "fipp": FIPP()}
+        self._try([Candidate(name, aligner) for name, aligner in {**plain, "ridge": Ridge()}.items()])
+
+    def _try_self_learning(self) -> None:
+        """Try the best linear map with pairs that it finds itself."""
+        plain = _best(trial for trial in self.trials if not trial.candidate.local)
+        name, aligner = plain.candidate.name, plain.candidate.aligner
+        weight = _LEARNED_WEIGHT if aligner.takes_weights else 1.0
+        tried = self._try([_learning(name, aligner, rounds, weight) for rounds in range(1, _ROUNDS + 1)])
+        if weight != 1:
+            # Found pairs count as much as known ones.
+            self._try([_learning(name, aligner, _best(tried).candidate.rounds, 1.0)])
+
+    def _try_local(self) -> None:
+        """Try the best linear map with local corrections, if that was not done."""
+        best = _best(trial for trial in self.trials if not trial.candidate.local)
+        name = f"{best.candidate.name}, local corrections"
+        if name not in {trial.candidate.name for trial in self.trials}:
+            self._try([best.candidate._replace(name=name, local=True)])
+
+
+def _best(trials: Iterable[Trial]) -> Trial:
+    return max(trials, key=lambda trial: trial.mrr)
+
+
+def _clearly_better(one: Trial, other: Trial) -> bool:
+    """Whether one is better by more than a standard error of the difference."""
+    gain = one.ranks - other.ranks
+    return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
+
+
+def _learning(name: str, aligner: BaseAligner, rounds: int, weight: float) -> Candidate:
+    times = f"{rounds} round{'s' if rounds > 1 else ''} of self-learning"
+    return Candidate(f"{name}, {times}, found pairs × {weight:g}", aligner, rounds, weight)
