@@ -83,7 +83,8 @@ def test_where_the_other_words_have_nothing_in_common_self_learning_is_not_chose
     aligner = Auto().fit(X, Y, pairs(0, 300))
     assert "self-learning" not in aligner.chosen_
     found = scores(aligner)
-    assert found[f"{aligner.chosen_}, self-learning, found pairs 1.0"] < found[aligner.chosen_]
+    learned = [score for name, score in found.items() if "self-learning" in name]
+    assert len(learned) >= 4 and max(learned) < found[aligner.chosen_] + 0.02
     np.testing.assert_array_equal(aligner.aligner_.pairs_, pairs(0, 300))
 
 
@@ -118,6 +119,7 @@ def test_what_was_tried_is_json_with_the_chosen_among_it(chosen):
     names = [trial["name"] for trial in trials]
     assert len(names) == len(set(names)) and chosen.chosen_ in names
     kinds = ("spectral, ridge", "procrustes", "fipp", "ridge", f"{chosen.chosen_}, local corrections")
+    assert not chosen.timed_out_
     assert all(any(name.startswith(kind) for name in names) for kind in kinds)
 
 
@@ -125,15 +127,17 @@ def test_the_figures_are_those_of_the_held_out_words_of_every_part(spaces, chose
     X, Y = spaces
     seed = pairs(0, SEED)
     ranks = []
-    for part in held_out_parts(seed[:, 0], folds=5, random_state=0):
+    for part in held_out_parts(seed[:, 0], folds=5, random_state=0)[:3]:
         procrustes = Procrustes().fit(X, Y, seed[~part])
         A, B = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (procrustes.transform(X), Y))
+        hubness = np.sort(B @ A.T, axis=1)[:, -10:].mean(axis=1)
         for word in np.flatnonzero(part):
             cosines = A[word] @ B.T
-            ranks.append(1 / (1 + (cosines > cosines[word]).sum()))
+            both = [1 / (1 + (by > by[word]).sum()) for by in (cosines, 2 * cosines - hubness)]
+            ranks.append(np.mean(both))
     trial = next(trial for trial in json.loads(chosen.trials_) if trial["name"] == "procrustes")
     assert trial["mrr"] == pytest.approx(np.mean(ranks), abs=1e-6)
-    assert trial["standard_error"] == pytest.approx(np.std(ranks, ddof=1) / np.sqrt(SEED), abs=1e-6)
+    assert trial["standard_error"] == pytest.approx(np.std(ranks, ddof=1) / np.sqrt(len(ranks)), abs=1e-6)
 
 
 def test_the_same_input_gives_the_same_choice_and_the_same_bits(spaces, chosen):
@@ -149,9 +153,7 @@ def test_another_random_state_holds_out_other_pairs(spaces, chosen):
 
 def test_no_time_at_all_still_gives_a_model(spaces):
     aligner = Auto(budget=1e-9).fit(*spaces, pairs(0, SEED))
-    grid = Spectral.default_grid
-    assert len(json.loads(aligner.trials_)) == len(grid["ridge"]) * len(grid["reweight"])
-    assert aligner.chosen_.startswith("spectral")
+    assert len(json.loads(aligner.trials_)) == 4 and aligner.chosen_.startswith("spectral") and aligner.timed_out_
     best = max(json.loads(aligner.trials_), key=lambda trial: trial["mrr"])
     assert aligner.chosen_ == best["name"]
     assert mrr(aligner, *spaces) > 0.8
@@ -199,7 +201,7 @@ def test_what_was_chosen_is_saved_and_loaded(chosen, spaces, tmp_path):
 def test_progress_goes_from_nothing_to_everything(spaces):
     told = []
     Auto(budget=1e-9).fit(*spaces, pairs(0, SEED), progress=lambda done, total: told.append((done, total)))
-    assert told == [(0, 5), (1, 5), (2, 5), (3, 5), (5, 5)]
+    assert told == [(0, 6), (1, 6), (6, 6)]
 
 
 def test_rows_of_zeros_stay_zero(chosen):

@@ -25,12 +25,12 @@ _FEWEST_TO_CHOOSE = 200
 class Auto(WrappingAligner):
     """The most accurate of several methods, chosen on pairs that are held out from the seed.
 
-    First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. Then the best
-    of them is tried with self-learning, after each of its rounds, found pairs counting less than known ones or as much,
-    and with local corrections. Held-out words are looked up among all target words by cosine and by CSLS, and what
-    finds them best in the mean of both is fitted again on the whole seed; self-learning must be better by a standard
-    error of the difference. From fewer than 200 source words nothing is chosen: self-learning over a growing vocabulary
-    is taken, with a warning if what it found does not hold together.
+    First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. The best of
+    them is then tried with self-learning, after each of its rounds, found pairs counting less than known ones or as
+    much, and with local corrections. Held-out words are looked up among all target words by cosine and by CSLS, and
+    what finds them best in the mean of both is fitted again on the whole seed; self-learning must be better by a
+    standard error of the difference. From fewer than 200 source words nothing is chosen: self-learning over a growing
+    vocabulary is taken, with a warning if what it found does not hold together.
 
     Parameters
     ----------
