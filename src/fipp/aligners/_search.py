@@ -27,7 +27,7 @@ _FOLDS = 5
 _MOST_PARTS = 3
 # CSLS asks so many source words for hubs, which is enough to compare methods.
 _HUB_WORDS = 1000
-_RIDGES = (0.5, 1.0, 2.0, 4.0)
+_RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
 # Rounds of self-learning; it stops after the one that held-out words like best.
 _ROUNDS = 3
 # What found pairs count beside known ones, in the rounds and as the first choice afterwards.

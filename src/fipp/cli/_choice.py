@@ -19,12 +19,14 @@ _YARDSTICKS = ("fipp", "procrustes")
 
 
 def as_dict(aligner: BaseAligner) -> dict[str, Any]:
-    """Give ``trials`` and ``chosen`` of a method that chooses; nothing for one that does not."""
+    """Give ``trials``, ``chosen`` and ``timed_out`` of a method that chooses; nothing for one that does not."""
     trials = getattr(aligner, "trials_", None)
-    return {} if trials is None else {"trials": json.loads(trials), "chosen": aligner.chosen_}
+    if trials is None:
+        return {}
+    return {"trials": json.loads(trials), "chosen": aligner.chosen_, "timed_out": aligner.timed_out_}
 
 
-def why(trials: list[Trial], chosen: str) -> str:
+def why(trials: list[Trial], chosen: str, timed_out: bool = False) -> str:
     """Say why one was chosen.
 
     Examples
@@ -36,12 +38,13 @@ def why(trials: list[Trial], chosen: str) -> str:
         return "too few source words to hold some out"
     best = max(trials, key=lambda trial: trial["mrr"])
     mrr = {trial["name"]: trial["mrr"] for trial in trials}
+    late = "; time ran out before everything was tried" if timed_out else ""
     if mrr[chosen] == best["mrr"]:
-        return f"the best of {len(trials)} on held-out pairs"
-    return f"{best['name']} takes longer and is not better by a standard error of the difference"
+        return f"the best of {len(trials)} on held-out pairs{late}"
+    return f"{best['name']} takes longer and is not better by a standard error of the difference{late}"
 
 
-def show_trials(trials: list[Trial], chosen: str) -> None:
+def show_trials(trials: list[Trial], chosen: str, timed_out: bool = False) -> None:
     """Show the best of what was tried, what was chosen, and the yardsticks; best first."""
     if not trials:
         return
