@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval
 
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
+from fipp.aligners._guessing import GuessingAligner
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
@@ -23,7 +24,7 @@ from fipp.aligners._ridge import Ridge
 from fipp.aligners._score import reciprocal_ranks
 from fipp.aligners._self_learned import Learned, SelfLearning, learn, plan
 from fipp.aligners._spectral import Spectral
-from fipp.aligners._wrapper import WrappingAligner
+from fipp.aligners._unsupervised import Unsupervised
 from fipp.exceptions import FippWarning
 from fipp.linalg import Progress
 
@@ -35,14 +36,15 @@ _FOLDS = 5
 _LEARNED_WEIGHTS = (0.3, 1.0)
 
 
-class Auto(WrappingAligner):
+class Auto(GuessingAligner):
     """The most accurate of several methods, chosen on pairs that are held out from the seed.
 
     First the plain methods compete: `Spectral` with several ridges and weights, Procrustes, FIPP and ridge regression.
     Then the best of them is tried with self-learning, found pairs counting less than known ones or as much, and with
     local corrections. Held-out words are looked up among all target words by cosine. What takes longer must be better
     by a standard error of the difference to be taken. From fewer than 200 source words nothing is chosen:
-    self-learning over a growing vocabulary is taken, with a warning if what it found does not hold together.
+    self-learning over a growing vocabulary is taken, with a warning if what it found does not hold together. Without
+    known pairs, from guesses such as words spelled alike or from nothing, it is `Unsupervised`.
 
     Parameters
     ----------
@@ -84,7 +86,16 @@ class Auto(WrappingAligner):
         self.n_words = n_words
         self.random_state = random_state
 
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether known pairs are needed: unless ``fit`` was given guesses, perhaps none, in their place."""
+        return self._guesses is None
+
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+        if not self.needs_pairs:
+            learner = Unsupervised(n_words=self.n_words).fit(X, Y, guesses=self._guesses, progress=progress)
+            self.aligner_, self.chosen_, self.trials_ = learner, f"without known pairs, from {learner.describe()}", "[]"
+            return
         if len(np.unique(self.pairs_[:, 0])) < _FEWEST_TO_CHOOSE:
             learner = SelfLearning(Spectral(reweight=1.0), n_words=self.n_words)
             self.aligner_ = learner.fit(X, Y, self.pairs_, progress=progress)
