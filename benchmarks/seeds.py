@@ -1,6 +1,6 @@
 """How good a map is without a dictionary: from CLDR names, equal words, equal numerals and cognates.
 
-    python benchmarks/seeds.py [--pairs en-fr en-ru] [--limit N] [--with-test-words] [--seeds TEXT ...]
+    python benchmarks/seeds.py [--pairs en-fr en-ru] [--limit N] [--with-test-words] [--seeds TEXT ...] [--methods ...]
 
 Reads the vectors and XLING dictionaries of ../shared/data and prints Markdown tables. "right" is the share of the pairs
 found that the XLING 5K training dictionary has, of those whose source word it has, with the number of those; many that
@@ -16,10 +16,11 @@ import sys
 import warnings
 from pathlib import Path
 
-from fipp import FIPP, Alignment, FippWarning, Lexicon, Vectors
+from fipp import FIPP, Alignment, Auto, FippWarning, Lexicon, Vectors
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PAIRS = {"en-fr": ("en.spacymd300", "fr.spacymd300"), "en-ru": ("en.wink100", "ru.navecnews300")}
+NAMES = {"fipp": "FIPP", "self-learning": "FIPP + self-learning", "auto": "auto"}
 
 
 def seeds(source, target, languages, xling):
@@ -68,14 +69,16 @@ def main():
     parser.add_argument("--limit", type=int, help="take only so many words of either side")
     parser.add_argument("--with-test-words", action="store_true", help="score the whole seed as well")
     parser.add_argument("--seeds", nargs="+", default=[""], help="only seeds whose name contains one of these")
+    parser.add_argument("--methods", nargs="+", choices=NAMES, default=list(NAMES))
     arguments = parser.parse_args()
     if not DATA.exists():
         sys.exit(f"there is no data in {DATA}")
     warnings.simplefilter("ignore", FippWarning)
-    settings = (FIPP(), FIPP(self_learning=arguments.self_learning))
-    names = ["FIPP", "+ self-learning"]
+    settings = {"fipp": FIPP(), "self-learning": FIPP(self_learning=arguments.self_learning), "auto": Auto()}
+    settings = {name: settings[name] for name in arguments.methods}
+    names = [NAMES[name] for name in settings]
     if arguments.with_test_words:
-        names += ["FIPP, with test words", "+ self-learning"]
+        names += [f"{name}, with test words" for name in names]
     for pair in arguments.pairs:
         source, target = (Vectors.load(DATA / "vectors" / f"{name}.npy", arguments.limit) for name in PAIRS[pair])
         xling = DATA / "xling" / pair
@@ -83,7 +86,7 @@ def main():
         held_out = {word for word, _ in test}
         print(f"\n{pair}: {len(source):,} words of {PAIRS[pair][0]}, {len(target):,} of {PAIRS[pair][1]}\n")
         print("| seed | pairs found | right | pairs used |", " | ".join(names), "|")
-        print("|---|---|---|---|---|---" + "|---|---" * arguments.with_test_words + "|", flush=True)
+        print("|---" * (4 + len(names)) + "|", flush=True)
         for name, found in seeds(source, target, pair.split("-"), xling).items():
             if not any(part in name for part in arguments.seeds):
                 continue
@@ -93,7 +96,7 @@ def main():
             share = f"{100 * right / judged:.0f} % of {judged:,}" if judged else "–"
             print(f"| {name} | {len(whole):,} | {share} | {len(used):,} |", end="", flush=True)
             for seed in (used, whole)[: 1 + arguments.with_test_words]:
-                for setting in settings:
+                for setting in settings.values():
                     if not len(seed):
                         print(" – |", end="")
                         continue

@@ -80,7 +80,7 @@ def accuracy(names, sizes):
                 Lexicon.load(DATA / "xling" / folder / f"{part}.tsv") for part in (f"train.{size}", "test.2k")
             )
             seed, test = (seed.reverse(), test.reverse()) if turned else (seed, test)
-            plain = align(source, target, seed).evaluate(test)
+            plain = align(source, target, seed, "fipp").evaluate(test)
             for label, components in [("ε, λ", None), ("ε, λ, components", COMPONENTS)]:
                 selection = select(source, target, seed, components=components)
                 result = selection.alignment.evaluate(test)

@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 
-from fipp import FIPP, Alignment, FippError, FippWarning, Lexicon, Procrustes, Vectors, align
+from fipp import FIPP, Alignment, Auto, FippError, FippWarning, Lexicon, Procrustes, Vectors, align
 from fipp.preprocess import Isotropic
 
 SEED = Lexicon([(f"en{i}", f"fr{i}") for i in range(60)])
@@ -30,7 +30,7 @@ def spaces():
 
 @pytest.fixture(scope="module")
 def alignment(spaces):
-    return align(*spaces, SEED, epsilon=0.2)
+    return align(*spaces, SEED, "fipp", epsilon=0.2)
 
 
 # Fitting
@@ -50,8 +50,8 @@ def test_align_takes_files_and_plain_pairs(spaces, alignment, tmp_path):
     source.save(tmp_path / "en.vec")
     target.save(tmp_path / "fr.npy")
     SEED.save(tmp_path / "en-fr.tsv")
-    from_files = align(tmp_path / "en.vec", str(tmp_path / "fr.npy"), tmp_path / "en-fr.tsv", epsilon=0.2)
-    from_pairs = align(source, target, iter(SEED.pairs), epsilon=0.2)
+    from_files = align(tmp_path / "en.vec", str(tmp_path / "fr.npy"), tmp_path / "en-fr.tsv", "fipp", epsilon=0.2)
+    from_pairs = align(source, target, iter(SEED.pairs), "fipp", epsilon=0.2)
     for other in (from_files, from_pairs):
         np.testing.assert_array_equal(other.aligner.map_, alignment.aligner.map_)
 
@@ -67,9 +67,11 @@ def test_methods_go_by_name_or_as_an_aligner(spaces):
     ("options", "message"),
     [
         ({"method": "fippp"}, "no method 'fippp'; known are fipp, procrustes"),
-        ({"gamma": 1}, "fipp has no setting 'gamma'; it has .*epsilon"),
+        ({"method": "fipp", "gamma": 1}, "fipp has no setting 'gamma'; it has .*epsilon"),
+        ({"gamma": 1}, "auto has no setting 'gamma'; it has .*budget"),
+        ({"epsilon": 1}, """auto has no setting 'epsilon'; it has .*; 'epsilon' belongs to method="fipp\""""),
         ({"method": "procrustes", "epsilon": 1}, "procrustes has no setting 'epsilon'"),
-        ({"preprocess": "whiten"}, "no preprocessing 'whiten'"),
+        ({"method": "fipp", "preprocess": "whiten"}, "no preprocessing 'whiten'"),
     ],
 )
 def test_unknown_methods_and_settings_are_refused_with_those_that_are_known(spaces, options, message):
@@ -77,16 +79,24 @@ def test_unknown_methods_and_settings_are_refused_with_those_that_are_known(spac
         align(*spaces, SEED, **options)
 
 
+def test_by_default_the_method_is_chosen(spaces):
+    default, named = align(*spaces, SEED), align(*spaces, SEED, "auto")
+    assert type(default.aligner) is type(named.aligner) is Auto
+    assert default.aligner.chosen_ == named.aligner.chosen_
+    np.testing.assert_array_equal(default.transform().matrix, named.transform().matrix)
+    assert default.evaluate(TEST).mrr > 0.5
+
+
 def test_words_that_are_missing_are_counted(spaces):
     lexicon = Lexicon([*SEED.pairs, ("zebra", "zèbre"), ("en1", "zèbre"), ("zebra", "fr1")])
-    alignment = align(*spaces, lexicon)
+    alignment = align(*spaces, lexicon, "procrustes")
     assert alignment.seed == {"found": 60, "total": 63, "coverage": pytest.approx(60 / 63)}
     assert len(alignment.aligner.pairs_) == 60
 
 
 def test_words_are_found_in_another_case(spaces, alignment):
     shouted = Lexicon((a.upper(), b.title()) for a, b in SEED)
-    np.testing.assert_array_equal(align(*spaces, shouted, epsilon=0.2).aligner.map_, alignment.aligner.map_)
+    np.testing.assert_array_equal(align(*spaces, shouted, "fipp", epsilon=0.2).aligner.map_, alignment.aligner.map_)
     assert alignment.translate("EN70") == alignment.translate("en70")
     assert alignment.evaluate(Lexicon((a.upper(), b.upper()) for a, b in TEST)).pairs == 90
 
@@ -101,7 +111,7 @@ def test_a_lexicon_in_the_wrong_direction_is_recognised(spaces, alignment):
 def test_a_lexicon_mostly_in_the_wrong_direction_is_warned_of(spaces):
     mixed = Lexicon([*SEED.reverse().pairs, *TEST.pairs[:10]])
     with pytest.warns(FippWarning, match=r"only 14 % of the pairs were found; the other way round it would be 86 %"):
-        align(*spaces, mixed, epsilon=0.5)
+        align(*spaces, mixed, "fipp", epsilon=0.5)
 
 
 def test_a_lexicon_for_other_words_is_refused(spaces):
@@ -184,13 +194,14 @@ def test_evaluation_is_the_mean_reciprocal_rank_over_the_whole_target(alignment,
 
 MODELS = {
     "default": {},
-    "eigen": {"solver": "eigen", "epsilon": 0.3},
-    "sgd": {"solver": "sgd", "n_steps": 5},
-    "self-learning": {"self_learning": 10, "epsilon": None, "max_memory": "1 GB"},
-    "no preprocessing": {"preprocess": None, "epsilon": 3},
-    "chain": {"preprocess": "unit+centre+unit", "epsilon": 0.2},
-    "textbook": {"preprocess": Isotropic(n_components=2, variant="textbook"), "epsilon": 0.2},
-    "iterative": {"preprocess": "iterative", "epsilon": np.float32(0.2)},
+    "fipp": {"method": "fipp"},
+    "eigen": {"method": "fipp", "solver": "eigen", "epsilon": 0.3},
+    "sgd": {"method": "fipp", "solver": "sgd", "n_steps": 5},
+    "self-learning": {"method": "fipp", "self_learning": 10, "epsilon": None, "max_memory": "1 GB"},
+    "no preprocessing": {"method": "fipp", "preprocess": None, "epsilon": 3},
+    "chain": {"method": "fipp", "preprocess": "unit+centre+unit", "epsilon": 0.2},
+    "textbook": {"method": "fipp", "preprocess": Isotropic(n_components=2, variant="textbook"), "epsilon": 0.2},
+    "iterative": {"method": "fipp", "preprocess": "iterative", "epsilon": np.float32(0.2)},
     "procrustes": {"method": "procrustes"},
 }
 
@@ -247,7 +258,7 @@ def test_a_loaded_model_can_be_fitted_again(spaces, alignment, tmp_path):
 
 
 def test_a_model_has_its_objective_if_it_was_read_before_saving(spaces, tmp_path):
-    fitted = align(*spaces, SEED, epsilon=0.2)
+    fitted = align(*spaces, SEED, "fipp", epsilon=0.2)
     fitted.save(tmp_path / "before.fipp")
     objective, deviation = fitted.aligner.objective_, fitted.aligner.deviation_
     fitted.save(tmp_path / "after.fipp")
@@ -261,7 +272,7 @@ def test_a_model_has_its_objective_if_it_was_read_before_saving(spaces, tmp_path
 def test_a_model_of_300_by_300_is_well_under_a_megabyte(rng, tmp_path):
     words = [f"w{i}" for i in range(1000)]
     source, target = (Vectors(words, rng.standard_normal((1000, 300))) for _ in range(2))
-    align(source, target, zip(words, words, strict=True), epsilon=0.1).save(tmp_path / "model.fipp")
+    align(source, target, zip(words, words, strict=True), "fipp", epsilon=0.1).save(tmp_path / "model.fipp")
     assert (tmp_path / "model.fipp").stat().st_size < 700_000
 
 
@@ -336,7 +347,7 @@ class Unrelated:
 
 @pytest.mark.parametrize("preprocess", [Doubled(), Unrelated(), StandardScaler()])
 def test_a_model_with_foreign_preprocessing_cannot_be_saved(spaces, tmp_path, preprocess):
-    fitted = align(*spaces, SEED, preprocess=preprocess, epsilon=3)
+    fitted = align(*spaces, SEED, "fipp", preprocess=preprocess, epsilon=3)
     with pytest.raises(FippError, match="cannot be saved: only fipp's own"):
         fitted.save(tmp_path / "model.fipp")
     assert list(tmp_path.iterdir()) == []
@@ -345,7 +356,7 @@ def test_a_model_with_foreign_preprocessing_cannot_be_saved(spaces, tmp_path, pr
 def test_a_class_that_only_bears_the_name_of_fipps_own_is_foreign(spaces, tmp_path):
     impostor = type("Isotropic", (Doubled,), {})()
     with pytest.raises(FippError, match="cannot be saved"):
-        align(*spaces, SEED, preprocess=impostor, epsilon=3).save(tmp_path / "model.fipp")
+        align(*spaces, SEED, "fipp", preprocess=impostor, epsilon=3).save(tmp_path / "model.fipp")
 
 
 def tampered(path, change):

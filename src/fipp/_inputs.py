@@ -69,5 +69,6 @@ def make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseA
     known = aligner.get_params(deep=False)
     unknown = sorted(set(options) - set(known))
     if unknown:
-        raise FippError(f"{method} has no setting {unknown[0]!r}; it has {', '.join(known)}")
+        hint = f'; {unknown[0]!r} belongs to method="fipp"' if unknown[0] in METHODS["fipp"].get_params() else ""
+        raise FippError(f"{method} has no setting {unknown[0]!r}; it has {', '.join(known)}{hint}")
     return aligner.set_params(**options)

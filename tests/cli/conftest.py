@@ -70,7 +70,7 @@ def run() -> Callable[..., Result]:
 @pytest.fixture
 def aligned(space: Space, run: Callable[..., Result]) -> Space:
     """Give a space whose model has been written."""
-    result = run("align", space.source, space.target, "--dict", space.seed, "-o", space.model)
+    result = run("align", space.source, space.target, "--dict", space.seed, "-o", space.model, "--method", "fipp")
     assert result.exit_code == 0, result.stderr
     return space
 

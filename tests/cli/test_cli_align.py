@@ -1,23 +1,31 @@
 """`fipp align`."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 import fipp
-from fipp.cli._align import _why
+from fipp.cli import _console
+from fipp.cli._choice import show_trials, why
 from fipp.preprocess import Isotropic
 
 
 def align(run, space, *options):
+    """Align by FIPP, which is quick, unless told otherwise; for the default see `align_by_default`."""
+    method = () if "--method" in options else ("--method", "fipp")
+    return align_by_default(run, space, *method, *options)
+
+
+def align_by_default(run, space, *options):
     return run("align", space.source, space.target, "--dict", space.seed, "-o", space.model, *options)
 
 
 def test_the_model_is_what_the_library_gives(run, space):
     assert align(run, space, "--epsilon", 0.1, "--lambda", 0.5, "--components", 2).exit_code == 0
     expected = fipp.align(
-        space.source, space.target, space.seed, epsilon=0.1, lam=0.5, preprocess=Isotropic(n_components=2)
+        space.source, space.target, space.seed, "fipp", epsilon=0.1, lam=0.5, preprocess=Isotropic(n_components=2)
     )
     written = fipp.Alignment.load(space.model)
     assert np.array_equal(written.aligner.map_, expected.aligner.map_)
@@ -54,7 +62,7 @@ def test_procrustes_gets_no_settings_of_fipp(run, space):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--method", "procrustes", "--epsilon", "0.1"], "procrustes has no --epsilon"),
+        (["--method", "procrustes", "--epsilon", "0.1"], "procrustes has no --epsilon: it belongs to --method fipp"),
         (["--method", "procrustes", "--components", "2"], "'unit' removes no components"),
         (["--method", "magic"], "there is no method 'magic'; known are fipp, procrustes"),
         (["--epsilon", "-1"], "'epsilon' parameter of FIPP must be"),
@@ -156,26 +164,56 @@ def test_self_learned_pairs_are_counted(run, space):
     assert "220, 20 of them found by self-learning" in result.stdout
 
 
-def test_auto_shows_what_was_tried_and_why_it_chose(run, space):
-    result = align(run, space, "--method", "auto")
+def test_the_default_shows_the_best_of_what_was_tried_the_choice_and_the_reason(run, space):
+    result = align_by_default(run, space)
     assert result.exit_code == 0, result.stderr
+    assert "auto: trying several methods" in result.stderr
     lines = result.stdout.splitlines()
     aligner = fipp.Alignment.load(space.model).aligner
-    trials = json.loads(aligner.trials_)
-    for trial in trials:
+    trials = sorted(json.loads(aligner.trials_), key=lambda trial: -trial["mrr"])
+    shown = [trial for trial in trials[:8] if trial["name"] != "fipp"]
+    shown += [trial for trial in trials if trial["name"] == "fipp"]
+    for trial in shown:
         [line] = [line for line in lines if line.strip().startswith(f"{trial['name']} ")]
         chosen = trial["name"] == aligner.chosen_
         assert f"{trial['mrr']:.4f}{'*' if chosen else ' '}" in line and f"{trial['standard_error']:.4f}" in line
-    [told] = [line for line in lines if line.startswith("chosen")]
-    assert aligner.chosen_ in told
-    assert [line.split() for line in lines if line.startswith("method")] == [["method", "auto"]]
+    assert ["method", "auto"] in [line.split() for line in lines]
+    summary = {line.split("  ")[0]: line for line in lines}
+    assert aligner.chosen_ in summary["chosen"] and why(trials, aligner.chosen_) in " ".join(summary["why"].split())
+
+
+def test_what_was_tried_can_be_read_at_eighty_columns(space, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    _console._console.cache_clear()
+    trials = [
+        {"name": f"a long name, setting {i}, " + 8 * "words, ", "mrr": i / 20, "standard_error": 0.01}
+        for i in range(20)
+    ]
+    trials += [{"name": "fipp", "mrr": 0.0123, "standard_error": 0.0456}]
+    show_trials(trials, trials[3]["name"])
+    _console._console.cache_clear()
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    # The eight best, the chosen one and FIPP, each with its figures whole.
+    assert [mrr for mrr in re.findall(r"0\.\d{4}\*?(?=\s+0\.0\d{3})", shown)] == [
+        *(f"{i / 20:.4f}" for i in range(19, 11, -1)), "0.1500*", "0.0123",
+    ]  # fmt: skip
+    assert "… and 11 more" in shown
 
 
 def test_auto_tells_the_same_in_json(run, space):
-    told = json.loads(align(run, space, "--method", "auto", "--set", "budget=1e-9", "--json").stdout)
+    told = json.loads(align_by_default(run, space, "--set", "budget=1e-9", "--json").stdout)
+    assert told["method"] == "auto" and told["seed"]["found"] == 200
     assert told["trials"] == json.loads(fipp.Alignment.load(space.model).aligner.trials_)
-    assert len(told["trials"]) > 1 and set(told["trials"][0]) == {"name", "mrr", "standard_error"}
-    assert told["chosen"] == max(told["trials"], key=lambda trial: trial["mrr"])["name"]
+    assert len(told["trials"]) > 1 and {"name", "mrr", "standard_error"} <= set(told["trials"][0])
+    assert told["chosen"] in {trial["name"] for trial in told["trials"]}
+
+
+@pytest.mark.parametrize("option", ["epsilon", "lambda", "solver", "self-learning"])
+def test_a_setting_of_fipp_without_its_name_is_refused_with_the_way_to_give_it(run, space, option):
+    result = align_by_default(run, space, "--quiet", f"--{option}", {"solver": "eigen"}.get(option, "1"))
+    assert result.exit_code == 2 and not space.model.exists()
+    assert result.stderr == f"error: auto has no --{option}: it belongs to --method fipp\n"
 
 
 def test_other_methods_tell_of_no_choice(run, space):
@@ -186,28 +224,30 @@ def test_other_methods_tell_of_no_choice(run, space):
 def test_auto_from_few_pairs_says_that_nothing_was_tried(run, space):
     fipp.Lexicon([(f"e{i}", f"f{i}") for i in range(30)]).save(space.seed)
     result = align(run, space, "--method", "auto")
-    assert "self-learning from few pairs: too few source words to hold some out" in result.stdout
+    assert "self-learning from few pairs" in result.stdout
+    assert "too few source words to hold some out" in result.stdout
     assert "30, and 270 found by self-learning" in result.stdout and "tried" not in result.stdout
     told = json.loads(align(run, space, "--method", "auto", "--json").stdout)
     assert told["trials"] == [] and told["chosen"] == "self-learning from few pairs"
 
 
 @pytest.mark.parametrize(
-    ("trials", "chosen", "why"),
+    ("trials", "chosen", "reason"),
     [
         ([], "a", "too few source words to hold some out"),
-        ([("a", 0.5), ("b", 0.6)], "b", "the best of 2"),
-        ([("a", 0.6), ("b", 0.6)], "a", "the best of 2"),
+        ([("a", 0.5), ("b", 0.6)], "b", "the best of 2 on held-out pairs"),
+        ([("a", 0.6), ("b", 0.6)], "a", "the best of 2 on held-out pairs"),
         ([("a", 0.5), ("a, b", 0.6)], "a", "a, b takes longer and is not better by a standard error of the difference"),
     ],
 )
-def test_the_reason_for_a_choice_is_the_rule_of_the_library(trials, chosen, why):
+def test_the_reason_for_a_choice_is_the_rule_of_the_library(trials, chosen, reason):
     tried = [{"name": name, "mrr": mrr, "standard_error": 0.1} for name, mrr in trials]
-    assert _why(tried, chosen) == why
+    assert why(tried, chosen) == reason
 
 
 @pytest.mark.parametrize("method", ["auto", "self-learning", "local"])
 @pytest.mark.parametrize(("option", "value"), [("preprocess", "unit"), ("components", "2")])
 def test_methods_that_leave_preprocessing_to_others_say_so(run, space, method, option, value):
     result = align(run, space, "--quiet", "--method", method, f"--{option}", value)
-    assert result.exit_code == 2 and result.stderr == f"error: {method} has no --{option}\n"
+    advice = "name a method that has, such as --method fipp"
+    assert result.exit_code == 2 and result.stderr == f"error: {method} has no --{option}: {advice}\n"

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fipp import Vectors
+from fipp import Alignment, Vectors
 from fipp.evaluate import describe
 
 
@@ -92,6 +92,34 @@ def test_info_explains_its_figures_and_counts_defects(run, vectors):
     assert "zero vectors 1 (2.0 %)" in shown
     assert "isotropy" in shown and "CSLS helps" in shown
     assert json.loads(run("info", vectors, "--json").stdout)["skipped"] == {"duplicates": 1, "ragged rows": 1}
+
+
+def test_info_of_a_model_tells_the_method_the_pairs_and_the_scores(run, aligned):
+    alignment = Alignment.load(aligned.model, aligned.source, aligned.target)
+    result = alignment.evaluate(aligned.test)
+    alignment.evaluate()
+    alignment.save(aligned.model)
+    shown = run("info", aligned.model).stdout
+    assert "FIPP()" in shown and "300 words x 12" in shown and "200 of 200 of the dictionary were found" in shown
+    assert f"MAP {result.map:.4f}" in shown and "seed, cosine" in shown and "chosen" not in shown
+    told = json.loads(run("info", aligned.model, "--json").stdout)
+    assert told["method"] == "FIPP" and told["settings"]["epsilon"] == 0.05 and told["pairs"] == 200
+    assert told["target"] == {"words": 300, "dimensions": 8} and told["scores"]["cosine"]["map"] == result.map
+
+
+def test_info_of_a_model_tells_what_was_chosen_and_why(run, space):
+    assert run("align", space.source, space.target, "--dict", space.seed, "-o", space.model).exit_code == 0
+    aligner = Alignment.load(space.model).aligner
+    shown = run("info", space.model).stdout
+    assert aligner.chosen_ in shown and "Auto()" in shown and "Mean reciprocal rank of held-out pairs" in shown
+    told = json.loads(run("info", space.model, "--json").stdout)
+    assert told["chosen"] == aligner.chosen_ and told["trials"] == json.loads(aligner.trials_)
+
+
+def test_info_of_a_damaged_model_is_a_readable_error(run, aligned):
+    aligned.model.write_bytes(aligned.model.read_bytes()[:-10])
+    result = run("info", aligned.model)
+    assert result.exit_code == 2 and result.stderr.startswith("error: ")
 
 
 def test_info_of_a_missing_file_is_a_readable_error(run, tmp_path):

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from fipp import Alignment
+from fipp import Alignment, Auto
 from fipp.cli import _demo
 from fipp.datasets import load_demo
 
@@ -13,15 +13,16 @@ def test_the_demo_shows_translations_scores_and_pairs_and_writes_model_and_pictu
     done = execute("demo", "--output", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
     assert "café" in done.stdout and "reine" in done.stdout
-    assert "FIPP" in done.stdout and "Procrustes" in done.stdout and "CSLS" in done.stdout
+    assert "FIPP as published" in done.stdout and "Procrustes" in done.stdout and "CSLS" in done.stdout
     assert "Best P@1 by NN" in done.stdout and "most filtered" in done.stdout
     assert (tmp_path / "demo" / "en-fr.png").read_bytes().startswith(b"\x89PNG")
-    assert Alignment.load(tmp_path / "demo" / "en-fr.fipp").aligner.epsilon == 0.05
+    aligner = Alignment.load(tmp_path / "demo" / "en-fr.fipp").aligner
+    assert isinstance(aligner, Auto) and aligner.chosen_ in done.stdout and "held-out pairs" in done.stdout
 
 
 def test_without_matplotlib_the_demo_says_what_to_install_and_goes_on(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(_demo, "_RIVALS", _demo._RIVALS[:1])
+    monkeypatch.setattr(_demo, "_RIVALS", [rival for rival in _demo._RIVALS if rival[0] == "FIPP"])
     result = run("demo", "--output", tmp_path)
     assert result.exit_code == 0 and "pip install 'fipp[plot]'" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["en-fr.fipp"]

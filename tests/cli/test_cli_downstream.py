@@ -80,7 +80,7 @@ def test_the_json_of_documents_is_the_library_s_result(run, space, ted):
     done = run(*documents(space, ted, "--classifier", "logistic", "--methods", "fipp", "--json"))
     told = json.loads(done.stdout)
     (row,) = told["methods"]
-    alignment = fipp.align(space.source, space.target, space.seed)
+    alignment = fipp.align(space.source, space.target, space.seed, "fipp")
     parts = load_ted(ted, "en-fr", "train"), load_ted(ted, "fr-en", "test")
     expected = transfer(alignment, *parts, "logistic").as_dict(interval=0.95)
     assert {name: row[name] for name in expected} == expected and row["micro_f1"] > 0.9

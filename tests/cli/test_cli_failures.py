@@ -56,7 +56,8 @@ def test_an_interrupt_tells_what_was_written(capsys):
 def test_ctrl_c_during_a_long_align_writes_nothing(start, large_space):
     space = large_space
     before = set(os.listdir(space.folder))
-    process = start("align", space.source, space.target, "--dict", space.seed, "-o", space.model, "--solver", "sgd")
+    slowly = ("--method", "fipp", "--solver", "sgd")
+    process = start("align", space.source, space.target, "--dict", space.seed, "-o", space.model, *slowly)
     for line in process.stderr:
         if "pairs found" in line:
             break

@@ -8,6 +8,10 @@ def test_the_whole_round(execute, space):
     assert done.returncode == 0 and "e-f.fipp" in done.stdout
     assert "Traceback" not in done.stderr and "\x1b[" not in done.stdout + done.stderr
 
+    done = execute("info", "e-f.fipp", "--json", cwd=space.folder)
+    told = json.loads(done.stdout)
+    assert told["method"] == "Auto" and told["chosen"] in {trial["name"] for trial in told["trials"]}
+
     done = execute("eval", "e-f.fipp", "e.vec", "f.vec", "--dict", "test.tsv", "--json", cwd=space.folder)
     assert done.returncode == 0 and json.loads(done.stdout)["p@1"] > 0.9 and done.stderr == ""
 

@@ -23,6 +23,18 @@ def test_target_vectors_go_to_the_shared_space_too(run, aligned):
     assert np.array_equal(Vectors.load(output).matrix, expected.matrix)
 
 
+def test_a_note_says_so_if_the_target_must_be_transformed_too(run, aligned):
+    output, arguments = (
+        aligned.folder / "out.npy",
+        ("--dict", aligned.seed, "-o", aligned.model, "--method", "spectral"),
+    )
+    note = "the target is mapped too; compare with its vectors transformed by --target"
+    assert note not in run("transform", aligned.model, aligned.source, output).stderr
+    assert run("align", aligned.source, aligned.target, *arguments).exit_code == 0
+    assert note in run("transform", aligned.model, aligned.source, output).stderr
+    assert note not in run("transform", aligned.model, aligned.target, output, "--target").stderr
+
+
 def test_the_wrong_dimension_is_refused_with_a_hint(run, aligned):
     result = run("transform", aligned.model, aligned.target, aligned.folder / "out.npy")
     assert result.exit_code == 2

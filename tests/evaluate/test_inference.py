@@ -32,7 +32,7 @@ def sample():
 @pytest.fixture(scope="module")
 def aligned(sample):
     languages, _, _ = sample
-    return fipp.align(languages.source, languages.target, languages.seed)
+    return fipp.align(languages.source, languages.target, languages.seed, "fipp")
 
 
 @pytest.fixture(scope="module")

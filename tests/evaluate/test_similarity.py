@@ -57,7 +57,7 @@ def test_one_space_agrees_with_a_loop_and_scipy(vectors, items):
 @pytest.fixture
 def alignment(vectors, rng):
     target = fipp.Vectors(vectors.words, vectors.matrix[:, ::-1] + 0.3 * rng.standard_normal((60, 6)))
-    return fipp.align(vectors, target, [(word, word) for word in vectors.words[:40]])
+    return fipp.align(vectors, target, [(word, word) for word in vectors.words[:40]], "fipp")
 
 
 def test_two_spaces_are_compared_in_the_shared_one(alignment, items):

@@ -16,9 +16,10 @@ def make_alignment(d1=10, d2=8):
     target = rng.standard_normal((80, d2))
     source = target @ rng.standard_normal((d2, d1))
     pairs = [(f"$e_{i}", f"f{i}") for i in range(80)]
-    return fipp.align(
-        fipp.Vectors([pair[0] for pair in pairs], source), fipp.Vectors([pair[1] for pair in pairs], target), pairs
-    ), pairs
+    sides = (
+        fipp.Vectors(words, matrix) for words, matrix in zip(zip(*pairs, strict=True), (source, target), strict=True)
+    )
+    return fipp.align(*sides, pairs, "fipp"), pairs
 
 
 @pytest.mark.parametrize("d1", [8, 10])

@@ -14,8 +14,8 @@ SURE = 0.8
 """From this `consistency` on, nobody need ask what chance would give."""
 
 MARGIN = 0.1
-"""How much more consistent than from random pairs self-learning must be. On real vectors of four languages it was XXX more
-and more where it worked, and XXX more or less where it did not."""
+"""How much more consistent than from random pairs self-learning must be. On real vectors of four languages it was
+XXX more and more where it worked, and XXX more or less where it did not."""
 
 
 def consistency(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fipp.cli import _console, _files, _options, _tables
+from fipp.cli import _choice, _console, _files, _options, _start, _tables
 
 if TYPE_CHECKING:
     from fipp import Alignment
@@ -40,21 +39,27 @@ def command(
         typer.Option(
             "--dict",
             metavar="SEED",
-            help="Known pairs, one a line: source word, tab, target word. Unsupervised methods need none.",
+            help="Known pairs, one a line: source word, tab, target word. auto and unsupervised methods need none.",
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="How to align; [bold]fipp methods[/bold] lists the names.")
-    ] = "fipp",
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="How to align: auto tries several methods on held-out pairs and takes the best for these vectors; "
+            "fipp is the quick one; [bold]fipp methods[/bold] lists all.",
+        ),
+    ] = "auto",
     epsilon: Annotated[
         str | None,
         typer.Option(
-            metavar="E", help="ε: inner products that differ by less are used; 0.05 by default, none for no filter."
+            metavar="E",
+            help="ε of fipp: inner products that differ by less are used; 0.05 by default, none for no filter.",
         ),
     ] = None,
     lam: Annotated[
         float | None,
-        typer.Option("--lambda", metavar="L", help="λ: weight of the target's inner products; 1 by default."),
+        typer.Option("--lambda", metavar="L", help="λ of fipp: weight of the target's inner products; 1 by default."),
     ] = None,
     solver: Annotated[
         str | None,
@@ -68,7 +73,7 @@ def command(
         typer.Option(
             metavar="NAME",
             help="What is done to vectors first: isotropic (default of fipp), isotropic-textbook, iterative, unit "
-            "(default of procrustes), centre, none, or several joined by +.",
+            "(default of procrustes), centre, none, or several joined by +. Not for auto, which tries several.",
         ),
     ] = None,
     components: Annotated[
@@ -95,9 +100,11 @@ def command(
     as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
-    """Learn the map from SRC to TGT from known pairs, and write it to MODEL.
+    """Learn the map from SRC to TGT from known pairs, or without --dict from words spelled alike; write it to MODEL.
 
     Words are looked up in any case. Pairs that are not in both vocabularies are left out and counted.
+
+    Settings that belong to one method, such as --epsilon of fipp, are taken with that --method only.
     """
     import fipp
 
@@ -110,7 +117,7 @@ def command(
         "max_memory": max_memory,
     }
     aligner = _make_aligner(method, settings, preprocess, components, _options.parse_settings(set_))
-    if dictionary is None and aligner.needs_pairs and not aligner.takes_identical_words:
+    if dictionary is None and not _learns_without_pairs(aligner):
         raise fipp.FippError(f"{method} learns from known pairs: give them with --dict SEED")
     _files.check_output(output, source, target, *([dictionary] if dictionary else []))
     lexicon = None if dictionary is None else _files.load_lexicon(dictionary, strict=strict)
@@ -119,6 +126,13 @@ def command(
     target_vectors = _files.load_vectors(target, report, limit=limit, strict=strict)
     if lexicon is not None and dictionary is not None:
         report.note(f"{dictionary.name}: {_coverage(lexicon.lookup(source_vectors, target_vectors).require())}")
+        if method == "auto":
+            report.note("auto: trying several methods takes up to a minute or two; --method fipp is quicker")
+
+    if lexicon is None:
+        report.note(
+            f"{method}: without known pairs it takes up to a few minutes, and fails if there is nothing to find"
+        )
 
     started = time.perf_counter()
     with report.progress("aligning") as progress:
@@ -152,9 +166,10 @@ def _make_aligner(
         given.pop("max_memory", None)
     for name in given:
         if name not in known:
-            raise FippError(f"{method} has no --{_OPTIONS[name]}")
+            raise FippError(f"{method} has no --{_OPTIONS[name]}: it belongs to --method fipp")
     if "preprocess" not in known and (preprocess is not None or components is not None):
-        raise FippError(f"{method} has no --{'components' if preprocess is None else 'preprocess'}")
+        option = "components" if preprocess is None else "preprocess"
+        raise FippError(f"{method} has no --{option}: name a method that has, such as --method fipp")
     if "epsilon" in given:
         given["epsilon"] = _parse_epsilon(given["epsilon"])
     if preprocess is not None:
@@ -166,6 +181,12 @@ def _make_aligner(
     make_preprocess(aligner.preprocess)
     parse_memory(settings["max_memory"])
     return aligner
+
+
+def _learns_without_pairs(aligner: BaseAligner) -> bool:
+    from fipp.aligners._guessing import GuessingAligner
+
+    return not aligner.needs_pairs or aligner.takes_identical_words or isinstance(aligner, GuessingAligner)
 
 
 def _parse_epsilon(text: str) -> float | None:
@@ -198,27 +219,11 @@ def _as_dict(alignment: Alignment, method: str, seconds: float, output: Path) ->
         "seed": alignment.seed,
         "pairs": len(alignment.aligner.pairs_),
         "kept_fraction": getattr(alignment.aligner, "kept_fraction_", None),
-        **_choice(alignment.aligner),
+        **_choice.as_dict(alignment.aligner),
+        **_start.as_dict(alignment.aligner),
         "seconds": seconds,
         "model": str(output),
     }
-
-
-def _choice(aligner: BaseAligner) -> dict[str, Any]:
-    """Give what was tried and what was chosen by a method that chooses among others; nothing for one that does not."""
-    trials = getattr(aligner, "trials_", None)
-    return {} if trials is None else {"trials": json.loads(trials), "chosen": aligner.chosen_}
-
-
-def _why(trials: list[dict[str, Any]], chosen: str) -> str:
-    """Say why one was chosen."""
-    if not trials:
-        return "too few source words to hold some out"
-    best = max(trials, key=lambda trial: trial["mrr"])
-    mrr = {trial["name"]: trial["mrr"] for trial in trials}
-    if mrr[chosen] == best["mrr"]:
-        return f"the best of {len(trials)}"
-    return f"{best['name']} takes longer and is not better by a standard error of the difference"
 
 
 def _settings(aligner: BaseAligner) -> dict[str, Any]:
@@ -239,33 +244,15 @@ def _show(alignment: Alignment, method: str, seconds: float, output: Path) -> No
     learned = len(getattr(aligner, "self_learned_pairs_", ()))
     if learned:
         rows["pairs"] += f", {learned:,} of them found by self-learning"
-    for inner in _inside(aligner):
+    for inner in _start.inside(aligner):
         if hasattr(inner, "learned_pairs_"):
             rows["pairs"] += f", and {len(inner.learned_pairs_):,} found by self-learning"
-    choice = _choice(aligner)
+    choice = _choice.as_dict(aligner)
     if choice:
-        _show_trials(**choice)
-        rows["chosen"] = f"{choice['chosen']}: {_why(**choice)}"
+        _choice.show_trials(**choice)
+        rows |= {"chosen": choice["chosen"], "why": _choice.why(**choice)}
+    rows |= _start.rows(aligner)
     if hasattr(aligner, "kept_fraction_"):
         rows["filter"] = f"kept {100 * aligner.kept_fraction_:.1f} % of the inner products"
     rows |= {"time": f"{seconds:.1f} s", "model": f"{output} ({output.stat().st_size / 1000:,.0f} kB)"}
     _console.show(_tables.summary(rows))
-
-
-def _inside(aligner: BaseAligner) -> Iterator[BaseAligner]:
-    """Give an aligner, and those that it has fitted to be them in the end."""
-    yield aligner
-    if hasattr(aligner, "aligner_"):
-        yield from _inside(aligner.aligner_)
-
-
-def _show_trials(trials: list[dict[str, Any]], chosen: str) -> None:
-    if not trials:
-        return
-    _console.heading("Mean reciprocal rank of held-out pairs; * is chosen")
-    table = _tables.table("tried", "MRR", "±")
-    for trial in trials:
-        taken = trial["name"] == chosen
-        score, error = f"{trial['mrr']:.4f}{'*' if taken else ''}", f"{trial['standard_error']:.4f}"
-        table.add_row(trial["name"], score, error, style="bold" if taken else None)
-    _console.show(table)

@@ -1,4 +1,4 @@
-"""`fipp info`: what is in a file of vectors."""
+"""`fipp info`: what is in a file of vectors, or in a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fipp.cli import _console, _files, _options, _tables
+from fipp.cli import _console, _files, _model_info, _options, _tables
 
 if TYPE_CHECKING:
     from fipp.evaluate import SpaceReport
@@ -17,16 +17,23 @@ EXAMPLE = "Example: [bold]fipp info en.vec --limit 50000[/bold]"
 
 
 def command(
-    vectors: Annotated[Path, typer.Argument(metavar="FILE", help="Vectors in any format.")],
+    vectors: Annotated[Path, typer.Argument(metavar="FILE", help="Vectors in any format, or a model.")],
     limit: _options.Limit = None,
     strict: _options.Strict = False,
     as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
-    """Show what a file of vectors holds: format, size, lengths, defects, isotropy and hubness."""
+    """Show what a file holds. Of vectors: format, size, lengths, defects, isotropy and hubness.
+
+    Of a model: its method, what was tried and chosen, what it maps, the pairs it was learned from, and its scores.
+    """
     from fipp.evaluate import describe
     from fipp.io._formats import format_to_read
+    from fipp.io._model import is_model
 
+    if is_model(vectors):
+        _model_info.show(vectors, as_json)
+        return
     report = _console.Reporter(quiet or as_json)
     description = format_to_read(vectors).description
     loaded = _files.load_vectors(vectors, report, limit=limit, strict=strict)

@@ -12,7 +12,7 @@ from fipp.cli import _console, _files, _options
 if TYPE_CHECKING:
     from fipp import Alignment, Vectors
 
-EXAMPLE = "Example: [bold]fipp transform en-fr.fipp en.vec en-in-fr.npy[/bold]"
+EXAMPLE = "Example: [bold]fipp transform en-fr.fipp en.vec en-shared.npy[/bold]"
 
 
 def command(
@@ -46,6 +46,8 @@ def command(
     alignment = Alignment.load(model)
     loaded = _files.load_vectors(vectors, report, limit=limit, strict=strict)
     _check_dimension(alignment, loaded, target, model, vectors)
+    if not target and alignment.aligner.target_map_ is not None:
+        report.note(f"{model.name}: the target is mapped too; compare with its vectors transformed by --target")
     with report.progress("mapping"):
         mapped = alignment.transform_target(loaded) if target else alignment.transform(loaded)
     with report.progress(f"writing {output.name}"):

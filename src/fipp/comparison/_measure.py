@@ -30,7 +30,8 @@ class Problem:
     X, Y : ndarray
         The two vocabularies.
     pairs : dict of str to ndarray
-        Row numbers of pairs to learn from: ``"seed"``, if there is one, ``"identical words"`` and ``"words spelled alike"``.
+        Row numbers of pairs to learn from: ``"seed"``, if there is one, ``"identical words"``, ``"words spelled
+        alike"``.
     test : ndarray of shape (n, 2)
         Row numbers of the test dictionary.
     """

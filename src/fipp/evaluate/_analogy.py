@@ -175,7 +175,7 @@ def cross_analogies(
     --------
     >>> import fipp
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
     >>> print(cross_analogies(alignment, [("man", "woman", "roi", "reine")]))
     accuracy 1.0000 by 3cosadd; 1 of 1 questions found (100.0 %)
     """

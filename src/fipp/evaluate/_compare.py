@@ -101,7 +101,7 @@ def compare(
     --------
     >>> import fipp
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
     >>> csls, cosine = (alignment.evaluate(demo.test, retrieval=way) for way in ("csls", "cosine"))
     >>> comparison = compare(csls, cosine)
     >>> comparison.pairs, comparison.low < comparison.difference < comparison.high

@@ -124,7 +124,7 @@ def cross_similarity(alignment: Alignment, items: SimilarityItems) -> Similarity
     --------
     >>> import fipp
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
     >>> items = [("house", "maison", 4.0), ("house", "toit", 2.5), ("house", "mardi", 0.1)]
     >>> cross_similarity(alignment, items).spearman
     1.0
@@ -159,7 +159,7 @@ def similarity_before_after(alignment: Alignment, items: SimilarityItems, side: 
     --------
     >>> import fipp
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
     >>> items = [("house", "home", 8.0), ("house", "roof", 5.0), ("house", "tuesday", 0.5)]
     >>> before, after = similarity_before_after(alignment, items)
     >>> before.pairs == after.pairs

@@ -82,6 +82,24 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str
     return tensors, header
 
 
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file is a model that fipp wrote, from its header alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "model.safetensors")
+    >>> write_model(path, {"map": np.eye(2)}, {"method": "fipp"})
+    >>> is_model(path), is_model(__file__)
+    (True, False)
+    """
+    try:
+        with safe_open(Path(path), framework="numpy") as file:
+            return _KEY in (file.metadata() or {})
+    except (SafetensorError, OSError):
+        return False
+
+
 def _checked(name: str, array: Array, path: str | os.PathLike[str]) -> Array:
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise FippError(f"the array {name!r} of the model {path} must be real numbers, not {array.dtype}")

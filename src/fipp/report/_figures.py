@@ -69,7 +69,7 @@ def plot_pairs(
     >>> from fipp.report import plot_pairs
     >>> demo = fipp.datasets.load_demo()
     >>> path = pathlib.Path(tempfile.mkdtemp(), "pairs.png")
-    >>> plot_pairs(fipp.align(demo.source, demo.target, demo.seed), list(demo.test)[:10], path)
+    >>> plot_pairs(fipp.align(demo.source, demo.target, demo.seed, "fipp"), list(demo.test)[:10], path)
     >>> path.read_bytes()[1:4]
     b'PNG'
     """

@@ -54,7 +54,7 @@ def transfer(
     >>> import fipp
     >>> from fipp.evaluate.documents import DocumentCorpus, transfer
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
     >>> english = DocumentCorpus.from_single(["bread and cheese", "a red car", "meat and wine", "the train"], "1212")
     >>> french = DocumentCorpus.from_single(["pain et fromage", "le train"], "12")
     >>> transfer(alignment, english, french, "logistic").micro_f1

@@ -55,7 +55,7 @@ def transfer(
     >>> import fipp
     >>> from fipp.evaluate.inference import InferenceCorpus, transfer
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
     >>> english = InferenceCorpus(["bread", "car", "cheese", "wine"], ["bread", "red", "cheese", "night"], [0, 1, 0, 1])
     >>> french = InferenceCorpus(["pain", "voiture"], ["pain", "bleu"], [0, 1])
     >>> transfer(alignment, english, french, "logistic", C=100.0).accuracy
