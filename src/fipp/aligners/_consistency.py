@@ -14,8 +14,9 @@ SURE = 0.8
 """From this `consistency` on, nobody need ask what chance would give."""
 
 MARGIN = 0.1
-"""How much more consistent than from random pairs self-learning must be. On real vectors of four languages it was
-XXX more and more where it worked, and XXX more or less where it did not."""
+"""How much more consistent than from random pairs self-learning must be, or it has most likely found nothing. From 25,
+50 and 100 known pairs of English, Finnish and Russian it was 0.15 more and more where it worked, 0.03 more and less where
+it found next to nothing, and 0.07 in one case between."""
 
 
 def consistency(

@@ -54,7 +54,7 @@ class Unsupervised(GuessingAligner):
         So many of the first words of either side are paired.
     n_rounds : int, default=4
         Rounds with all of these words.
-    margin : float, default=0.1
+    margin : float, default=0.15
         How much better than from a random start the other half must find each other, as mean reciprocal rank.
 
     Attributes
@@ -104,7 +104,7 @@ class Unsupervised(GuessingAligner):
         start: Literal["auto", "spelling", "similarities", "gromov-wasserstein"] = "auto",
         n_words: int = 12_000,
         n_rounds: int = 4,
-        margin: float = 0.1,
+        margin: float = 0.15,
     ) -> None:
         self.aligner = aligner
         self.start = start
