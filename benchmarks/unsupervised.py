@@ -34,12 +34,12 @@ def measure(pair, start, shuffled):
     try:
         aligner = Unsupervised(start=start).fit(source.matrix, target.matrix, guesses=guesses)
     except FippError as refused:
-        figures = re.findall(r"\d\.\d\d", str(refused))
+        figures = re.findall(r"(\d\.\d\d) from", str(refused))
         seconds = f"{time.process_time() - began:.0f}"
         return [start, f"{len(guesses):,}", ", ".join(figures[:-1]), figures[-1], "refused", "refused", seconds]
     seconds = f"{time.process_time() - began:.0f}"
     alignment = Alignment(aligner, source, target)
-    scores = [alignment.evaluate(dictionary(pair, "test.2k"), retrieval=way).mrr for way in ("cosine", "csls")]
+    scores = [alignment.evaluate(dictionary(pair, "test.2k"), retrieval=way).map for way in ("cosine", "csls")]
     tried = ", ".join(f"{each['start']} {each['consistency']:.3f}" for each in json.loads(aligner.starts_))
     chance, name = f"{aligner.chance_consistency_:.3f}", start if start != "auto" else f"auto: {aligner.start_}"
     return [name, f"{aligner.n_guesses_:,}", tried, chance, *(f"{score:.4f}" for score in scores), seconds]

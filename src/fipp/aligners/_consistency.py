@@ -15,8 +15,8 @@ SURE = 0.8
 
 MARGIN = 0.1
 """How much more consistent than from random pairs self-learning must be, or it has most likely found nothing. From 25,
-50 and 100 known pairs of English, Finnish and Russian it was 0.15 more and more where it worked, 0.03 more and less where
-it found next to nothing, and 0.07 in one case between."""
+50 and 100 known pairs, English to Finnish and Russian, it was 0.15 more and more where it worked, 0.03 more and less
+where it found next to nothing, and 0.07 in one case between."""
 
 
 def consistency(

@@ -141,7 +141,7 @@ class Unsupervised(GuessingAligner):
             tried.append(_Tried(name, len(first.pairs), holds, found))
         best = max(tried, key=lambda each: each.consistency)
         if best.consistency < enough:
-            raise FippError(_failure(tried, self.chance_consistency_, self.n_guesses_))
+            raise FippError(_failure(tried, self.chance_consistency_, self.margin, self.n_guesses_))
         self.start_, self.consistency_, self.learned_pairs_ = best.start, best.consistency, best.found.pairs
         self.starts_ = json.dumps([each.as_dict() for each in tried])
         self.aligner_ = best.found.fit(X, Y, self.pairs_, aligner, 1.0)
@@ -185,7 +185,7 @@ def _part(progress: Progress | None, number: int, starts: Sized) -> Progress | N
     return lambda done, total: progress(number * total + done, (len(starts) + 1) * total)
 
 
-def _failure(tried: Sequence[_Tried], chance: float, n_guesses: int) -> str:
+def _failure(tried: Sequence[_Tried], chance: float, margin: float, n_guesses: int) -> str:
     figures = ", ".join(f"{each.consistency:.2f} from {_DESCRIBED[each.start].format(each.n_pairs)}" for each in tried)
     if n_guesses < _FEWEST_GUESSES:
         reason = f"Hardly any words are spelled alike ({n_guesses}), and the languages"
@@ -193,7 +193,8 @@ def _failure(tried: Sequence[_Tried], chance: float, n_guesses: int) -> str:
         reason = "Most words that are spelled alike seem not to belong together, and the languages"
     return (
         "the alignment without known pairs has failed: maps learned from half of the words that it paired find the "
-        f"other half at a mean reciprocal rank of {figures}, hardly better than the {chance:.2f} from random pairs. "
-        f"{reason} or the texts behind the vectors differ too much, or words do not stand in the order of their "
-        "frequency. Give known pairs, a hundred may do (fipp lexicon cldr makes some for many languages)"
+        f"other half at a mean reciprocal rank of {figures}; it should be at least {margin:g} more than the "
+        f"{chance:.2f} from random pairs. {reason} or the texts behind the vectors differ too much, or words do not "
+        "stand in the order of their frequency. Give known pairs, a hundred may do (fipp lexicon cldr makes some for "
+        "many languages)"
     )
