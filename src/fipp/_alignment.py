@@ -72,7 +72,7 @@ def align(
     --------
     >>> import fipp
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, budget=2)  # seconds; 150 unless told otherwise
     >>> alignment.translate("house")[0].word
     'maison'
     >>> alignment.evaluate(demo.test).p_at_10 > 0.9

@@ -7,6 +7,7 @@ import pytest
 
 from fipp import Alignment, Vectors
 from fipp.evaluate import describe
+from fipp.io._model import read_model, write_model
 
 
 @pytest.fixture
@@ -117,9 +118,14 @@ def test_info_of_a_model_tells_what_was_chosen_and_why(run, space):
 
 
 def test_info_of_a_damaged_model_is_a_readable_error(run, aligned):
-    aligned.model.write_bytes(aligned.model.read_bytes()[:-10])
+    whole, (tensors, header) = aligned.model.read_bytes(), read_model(aligned.model)
+    aligned.model.write_bytes(whole[:-10])
     result = run("info", aligned.model)
     assert result.exit_code == 2 and result.stderr.startswith("error: ")
+    for lacking in ("version", "source"):
+        write_model(aligned.model, tensors, {name: value for name, value in header.items() if name != lacking})
+        result = run("info", aligned.model)
+        assert result.exit_code == 2 and "is damaged" in result.stderr
 
 
 def test_info_of_a_missing_file_is_a_readable_error(run, tmp_path):

@@ -15,17 +15,22 @@ if TYPE_CHECKING:
 def show(path: Path, as_json: bool) -> None:
     """Show the method of a model, what it chose, what it maps, and what is known of it."""
     from fipp import Alignment
+    from fipp.exceptions import FippError
     from fipp.io._model import read_model
 
     alignment = Alignment.load(path)
     header = read_model(path)[1]
-    choice = _choice.as_dict(alignment.aligner)
+    try:
+        choice = _choice.as_dict(alignment.aligner)
+        told, rows = (describe(path, alignment, header, choice) for describe in (_as_dict, _rows))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FippError(f"{path} is damaged: its header cannot be read ({error!r})") from None
     if as_json:
-        _console.show_json(_as_dict(path, alignment, header, choice))
+        _console.show_json(told)
         return
     if choice:
         _choice.show_trials(**choice)
-    _console.show(_tables.summary(_rows(path, alignment, header, choice)))
+    _console.show(_tables.summary(rows))
 
 
 def _as_dict(path: Path, alignment: Alignment, header: Mapping[str, Any], choice: Mapping[str, Any]) -> dict[str, Any]:
