@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, make_aligner
+from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, make_aligner, words_spelled_alike
 from fipp._version import __version__
 from fipp.aligners import BaseAligner
+from fipp.aligners._guessing import GuessingAligner
 from fipp.aligners._state import from_state, to_state
 from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
 from fipp.evaluate._parts import Part
@@ -53,7 +54,7 @@ def align(
         The two vocabularies. Their dimensions may differ.
     lexicon : Lexicon, path or iterable of (str, str), optional
         Pairs of a source word and a target word; those not in both vocabularies are left out and counted. Methods that
-        learn without pairs need none.
+        learn without pairs need none; ``"unsupervised"`` and ``"auto"`` then begin with words spelled alike.
     method : str or aligner, default="auto"
         How to align: a name in ``fipp.aligners.METHODS``, or an aligner with its settings. ``"auto"`` tries FIPP,
         Procrustes and others on held-out pairs and takes what is best for these vectors, which takes up to a minute or
@@ -88,6 +89,10 @@ def align(
     if lexicon is None and aligner.takes_identical_words:
         lexicon = Lexicon.identical(source, target)
     if lexicon is None:
+        if isinstance(aligner, GuessingAligner):
+            guesses = words_spelled_alike(source, target).lookup(source, target).rows
+            aligner.fit(source.matrix, target.matrix, guesses=guesses, progress=progress)
+            return Alignment(aligner, source, target)
         if aligner.needs_pairs:
             raise FippError(f"{type(aligner).__name__} learns from known pairs: give a lexicon")
         aligner.fit(source.matrix, target.matrix, progress=progress)

@@ -40,6 +40,19 @@ def as_lexicon(lexicon: LexiconLike) -> Lexicon:
     return Lexicon.load(lexicon) if isinstance(lexicon, (str, os.PathLike)) else Lexicon(lexicon)
 
 
+def words_spelled_alike(source: Vectors, target: Vectors) -> Lexicon:
+    """Guess pairs where none are known: equal words, equal numerals, cognates. Many are wrong.
+
+    Examples
+    --------
+    >>> english, russian = ["radio", "7", "photograph"], ["фотограф", "дом", "radio", "7"]
+    >>> words_spelled_alike(Vectors(english, [[1.0]] * 3), Vectors(russian, [[1.0]] * 4)).pairs
+    [('radio', 'radio'), ('7', '7'), ('photograph', 'фотограф')]
+    """
+    kinds = (Lexicon.identical, Lexicon.numerals, Lexicon.cognates)
+    return Lexicon(dict.fromkeys(pair for kind in kinds for pair in kind(source, target)))
+
+
 def make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseAligner:
     """Give a new aligner of this name, or like the one given, with these settings.
 

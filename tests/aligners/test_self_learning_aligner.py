@@ -8,8 +8,8 @@ from sklearn.base import clone
 
 from fipp import FIPP, Alignment, FippWarning, Procrustes, Ridge, SelfLearning, Spectral, Vectors
 from fipp.aligners._agreement import agreement
-from fipp.aligners._consistency import CONSISTENT, consistency
-from fipp.aligners._self_learned import plan
+from fipp.aligners._consistency import MARGIN, SURE, consistency
+from fipp.aligners._self_learned import Round, chance_consistency, plan
 from fipp.aligners._wrapper import fit_weighted
 from fipp.evaluate import bli
 
@@ -138,14 +138,36 @@ def test_pairs_that_do_not_hold_together_are_warned_of(rng):
     X, Y = rng.standard_normal((2, N, 100)).astype(np.float32)
     with pytest.warns(FippWarning, match="gone astray"):
         astray = SelfLearning().fit(X, Y, pairs(0, 20))
-    assert astray.consistency_ < CONSISTENT
+    assert astray.consistency_ < astray.chance_consistency_ + MARGIN
 
 
-def test_pairs_that_hold_together_are_not_warned_of(spaces):
+def test_pairs_that_hold_together_are_not_warned_of_nor_compared_with_chance(spaces):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         aligner = SelfLearning().fit(*spaces, pairs(0, 20))
-    assert aligner.consistency_ > 0.8
+    assert aligner.consistency_ > SURE and not hasattr(aligner, "chance_consistency_")
+
+
+def test_pairs_that_hold_together_a_little_are_not_warned_of_if_chance_gives_less(rng):
+    # So noisy that even right pairs find each other badly.
+    hidden = rng.standard_normal((1500, 100)) * np.linspace(1.5, 0.3, 100)
+    X, Y = ((hidden + 1.0 * rng.standard_normal((1500, 100))).astype(np.float32) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aligner = SelfLearning().fit(X, Y, pairs(0, 150))
+    assert aligner.chance_consistency_ + MARGIN < aligner.consistency_ < SURE
+
+
+def test_chance_is_what_comes_of_random_pairs(rng):
+    X, Y = rng.standard_normal((2, N, 100)).astype(np.float32)
+    found = Procrustes().fit(X, Y, np.stack([np.arange(N), np.random.default_rng(0).permutation(N)], axis=1))
+    A, B = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (found.transform(X), Y))
+    cosines = A @ B.T
+    csls = 2 * cosines - np.sort(cosines, axis=1)[:, -10:].mean(axis=1)[:, None]
+    csls -= np.sort(cosines, axis=0)[-10:].mean(axis=0)
+    mutual = [(i, j) for i, j in enumerate(csls.argmax(axis=1)) if csls[:, j].argmax() == i]
+    expected = consistency(X, Y, np.array(mutual), Procrustes(), N)
+    assert chance_consistency(X, Y, Procrustes(), [Round(N, True)]) == pytest.approx(expected)
 
 
 def test_consistency_is_how_well_half_of_the_pairs_find_the_others(spaces):

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
+from fipp.aligners._guessing import GuessingAligner
 from fipp.aligners._search import Search
 from fipp.aligners._self_learned import SelfLearning
 from fipp.aligners._spectral import Spectral
-from fipp.aligners._wrapper import WrappingAligner
+from fipp.aligners._unsupervised import Unsupervised
 from fipp.exceptions import FippWarning
 from fipp.linalg import Progress
 
@@ -22,7 +23,7 @@ from fipp.linalg import Progress
 _FEWEST_TO_CHOOSE = 200
 
 
-class Auto(WrappingAligner):
+class Auto(GuessingAligner):
     """The most accurate of several methods, chosen on pairs that are held out from the seed.
 
     First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. The best of
@@ -30,7 +31,8 @@ class Auto(WrappingAligner):
     much, and with local corrections. Held-out words are looked up among all target words by cosine and by CSLS, and
     what finds them best in the mean of both is fitted again on the whole seed; self-learning must be better by a
     standard error of the difference. From fewer than 200 source words nothing is chosen: self-learning over a growing
-    vocabulary is taken, with a warning if what it found does not hold together.
+    vocabulary is taken, with a warning if what it found does not hold together. Without
+    known pairs, from guesses such as words spelled alike or from nothing, it is `Unsupervised`.
 
     Parameters
     ----------
@@ -75,8 +77,17 @@ class Auto(WrappingAligner):
         self.n_words = n_words
         self.random_state = random_state
 
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether known pairs are needed: unless ``fit`` was given guesses, perhaps none, in their place."""
+        return self._guesses is None
+
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         self.timed_out_ = False
+        if not self.needs_pairs:
+            learner = Unsupervised(n_words=self.n_words).fit(X, Y, guesses=self._guesses, progress=progress)
+            self.aligner_, self.chosen_, self.trials_ = learner, f"without known pairs, from {learner.describe()}", "[]"
+            return
         if len(np.unique(self.pairs_[:, 0])) < _FEWEST_TO_CHOOSE:
             learner = SelfLearning(Spectral(reweight=1.0), n_words=self.n_words)
             self.aligner_ = learner.fit(X, Y, self.pairs_, progress=progress)

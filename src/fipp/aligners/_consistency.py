@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 from fipp.aligners._wrapper import fit_weighted
 from fipp.retrieve import gold_ranks
 
-CONSISTENT = 0.55
-"""Below this `consistency`, self-learning has most likely found nothing. On real vectors of four languages it was 0.67
-and more where it worked, and 0.49 and less where it did not."""
+SURE = 0.8
+"""From this `consistency` on, nobody need ask what chance would give."""
+
+MARGIN = 0.1
+"""How much more consistent than from random pairs self-learning must be, or it has most likely found nothing. From 25,
+50 and 100 known pairs, English to Finnish and Russian, it was 0.15 more and more where it worked, 0.03 more and less
+where it found next to nothing, and 0.07 in one case between."""
 
 
 def consistency(

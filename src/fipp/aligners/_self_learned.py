@@ -13,10 +13,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._agreement import agreement
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._consistency import CONSISTENT, consistency
+from fipp.aligners._consistency import MARGIN, SURE, consistency
 from fipp.aligners._dictionary import hubness, induce, mean_csls
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._spectral import Spectral
+from fipp.aligners._starts import by_chance
 from fipp.aligners._wrapper import WrappingAligner, fit_weighted
 from fipp.exceptions import FippWarning
 from fipp.linalg import Progress, unit_rows
@@ -61,8 +62,10 @@ class SelfLearning(WrappingAligner):
         Mean CSLS of the pairs found last. The map was fitted to them, so that it is high even if they are wrong.
     consistency_ : float
         Whether they hold together: mean reciprocal rank, by cosine, of half of them by a map that was learned from the
-        other half. Below 0.55 it has most likely gone astray, and a warning says so. In fewer than 100
-        dimensions wrong pairs may agree better than that.
+        other half.
+    chance_consistency_ : float
+        The same after a start from random pairs; only if ``consistency_`` is below 0.8. Self-learning that is not
+        better than this by 0.1 has most likely gone astray, and a warning says so.
     pairs_ : ndarray of shape (c, 2)
         The known pairs.
 
@@ -119,17 +122,27 @@ class SelfLearning(WrappingAligner):
         )
         self.learned_pairs_, self.mean_csls_ = learned.pairs, learned.mean_csls
         self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, self.learned_weight, self.weighting)
+        self._judge(X, Y, aligner, rounds)
+
+    def _judge(self, X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round]) -> None:
+        """Warn if the found pairs hold together hardly better than those found from random ones."""
         with warnings.catch_warnings():
             # Of half of the pairs.
             warnings.simplefilter("ignore", FippWarning)
-            self.consistency_ = consistency(X, Y, learned.pairs, aligner, self.n_words)
-        if self.consistency_ < CONSISTENT:
+            self.consistency_ = consistency(X, Y, self.learned_pairs_, aligner, self.n_words)
+        if self.consistency_ >= SURE:
+            return
+        # Without any found pairs there is nothing to compare.
+        chance = chance_consistency(X, Y, aligner, rounds) if self.consistency_ else 0.0
+        self.chance_consistency_ = chance
+        if self.consistency_ < chance + MARGIN:
             warnings.warn(
                 f"self-learning from {len(self.pairs_):,} pairs has most likely gone astray: maps learned from half of "
-                "the words that it paired find the other half at a mean reciprocal rank of only "
-                f"{self.consistency_:.2f}. Give more known pairs, and check the result on pairs held out",
+                f"the words that it paired find the other half at a mean reciprocal rank of {self.consistency_:.2f}, "
+                f"hardly better than the {chance:.2f} from random pairs. Give more known pairs, and check the result "
+                "on pairs held out",
                 FippWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 
@@ -242,6 +255,33 @@ def learn(
 ) -> Learned:
     """Give what `learn_in_rounds` finds in the last round."""
     return list(learn_in_rounds(X, Y, known, aligner, rounds, **options))[-1]
+
+
+def chance_consistency(
+    X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round], *, progress: Progress | None = None
+) -> float:
+    """Give the `consistency` of what self-learning finds from random pairs: what chance that confirms itself is worth.
+
+    Parameters
+    ----------
+    X, Y : ndarray of shape (n, d1), (m, d2)
+        Whole vocabularies.
+    aligner : aligner
+        Unfitted.
+    rounds : sequence of Round
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    float
+    """
+    nothing = np.empty((0, 2), np.int64)
+    with warnings.catch_warnings():
+        # Of pairs that mean nothing.
+        warnings.simplefilter("ignore", FippWarning)
+        found = learn(X, Y, nothing, aligner, rounds, start=Learned(by_chance(X, Y), 0.0), progress=progress)
+        return consistency(X, Y, found.pairs, aligner, rounds[-1].n_words)
 
 
 def _mutual(fitted: BaseAligner, X: NDArray, Y: NDArray, known: NDArray[np.int64], n_neighbours: int) -> Learned:

@@ -1,51 +1,72 @@
-"""Alignment without any pairs, which says when it failed."""
+"""Alignment without any known pairs, which says when it failed."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Sequence, Sized
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
+from fipp.aligners import _starts
 from fipp.aligners._consistency import consistency
-from fipp.aligners._dictionary import from_similarity_distributions
-from fipp.aligners._self_learned import Learned, learn, plan
+from fipp.aligners._guessing import GuessingAligner
+from fipp.aligners._self_learned import Learned, chance_consistency, learn, plan
 from fipp.aligners._spectral import Spectral
-from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippError
 from fipp.linalg import Progress
-from fipp.preprocess import make_preprocess
 
-# Words of either side whose similarities to each other are compared at the start, as VecMap does.
-_START_WORDS = 4000
+# From fewer guesses self-learning finds nothing.
+_FEWEST_GUESSES = 10
+_COUPLING = "gromov-wasserstein"
+_DESCRIBED = {
+    "spelling": "{:,} pairs of words spelled alike",
+    "similarities": "words of similar similarities to others",
+    _COUPLING: "words that a Gromov-Wasserstein coupling brings together",
+}
 
 
-class Unsupervised(WrappingAligner):
-    """Words paired by how similar they are to others of their language, then self-learning; refuses to guess.
+class Unsupervised(GuessingAligner):
+    """Self-learning from words spelled alike or of similar similarities to others; refuses to give a wrong map.
 
-    Translations have similar distributions of similarities to other words, which needs no pairs to see (Artetxe et
-    al., 2018). These first pairs, most of them wrong, are the start of self-learning over a growing vocabulary; see
-    `SelfLearning`. What comes of it is either right or nothing at all, and this is told from the found pairs alone:
-    a map is learned from half of them, and the other half must find each other again, clearly better than after a
-    start from random pairs. If they do not, an error says so, and no map is given.
+    Nothing is known, but something can be guessed: words spelled alike, numerals and cognates, which `fipp.align` looks
+    for and ``fit`` takes; words with similar distributions of similarities to other words (Artetxe et al., 2018); words
+    that a Gromov-Wasserstein coupling brings together. Such pairs, most of them wrong, are the start of self-learning
+    over a growing vocabulary, see `SelfLearning`; they are forgotten after it unless it finds them again.
+
+    What comes of it is either right or nothing at all, and this is told from the found pairs alone: a map is learned
+    from half of them, and the other half must find each other again, clearly better than after a start from random
+    pairs. If they do not, whatever the start, an error says so, and no map is given.
 
     Parameters
     ----------
     aligner : aligner, optional
         What is fitted in self-learning; `Spectral` without it.
+    start : {"auto", "spelling", "similarities", "gromov-wasserstein"}, default="auto"
+        The first pairs: the guesses, distributions of similarities, or a coupling, which needs POT (``pip install
+        'fipp[ot]'``). ``"auto"`` tries the guesses, if there are enough, and the similarities; a coupling if POT is
+        there and both have failed. The pairs that hold together best are taken.
     n_words : int, default=12000
         So many of the first words of either side are paired.
     n_rounds : int, default=4
         Rounds with all of these words.
-    margin : float, default=0.1
+    margin : float, default=0.15
         How much better than from a random start the other half must find each other, as mean reciprocal rank.
 
     Attributes
     ----------
     aligner_ : aligner
         The last one.
+    start_ : str
+        The start that was taken.
+    n_guesses_ : int
+        How many guesses there were.
+    starts_ : str
+        What was tried, as JSON: a list of starts, their numbers of pairs, and their consistencies.
     learned_pairs_ : ndarray of shape (k, 2)
         The pairs found in the last round.
     consistency_ : float
@@ -63,45 +84,117 @@ class Unsupervised(WrappingAligner):
     >>> centres = rng.standard_normal((12, 10))
     >>> X = centres[rng.integers(12, size=800)] + 0.6 * rng.standard_normal((800, 10))
     >>> turn = np.linalg.qr(rng.standard_normal((10, 10)))[0]
-    >>> round(fipp.Unsupervised().fit(X, X @ turn).score(X, X @ turn), 2)
-    1.0
+    >>> aligner = fipp.Unsupervised().fit(X, X @ turn)
+    >>> aligner.start_, round(aligner.score(X, X @ turn), 2)
+    ('similarities', 1.0)
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "aligner": "no_validation",
+        "start": [StrOptions({"auto", "spelling", "similarities", "gromov-wasserstein"})],
         "n_words": [Interval(Integral, 1, None, closed="left")],
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "margin": [Interval(Real, 0, 1, closed="both")],
     }
 
-    def __init__(self, aligner: Any = None, *, n_words: int = 12_000, n_rounds: int = 4, margin: float = 0.1) -> None:
+    def __init__(
+        self,
+        aligner: Any = None,
+        *,
+        start: Literal["auto", "spelling", "similarities", "gromov-wasserstein"] = "auto",
+        n_words: int = 12_000,
+        n_rounds: int = 4,
+        margin: float = 0.15,
+    ) -> None:
         self.aligner = aligner
+        self.start = start
         self.n_words = n_words
         self.n_rounds = n_rounds
         self.margin = margin
 
     @property
     def needs_pairs(self) -> bool:
-        """False: known pairs are ignored."""
+        """False: known pairs are taken for guesses."""
         return False
+
+    def describe(self) -> str:
+        """Say in words which start was taken."""
+        check_is_fitted(self)
+        return _DESCRIBED[self.start_].format(self.n_guesses_)
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         aligner = Spectral(reweight=1.0) if self.aligner is None else self.aligner
-        A, B = (make_preprocess("unit+centre+unit").fit(side).transform(side[:_START_WORDS]) for side in (X, Y))
-        start = np.unique(from_similarity_distributions(A, B, _START_WORDS, 10), axis=0)
         rounds = plan(self.pairs_, X, Y, self.n_words, self.n_rounds)
-        learned = learn(X, Y, self.pairs_, aligner, rounds, start=Learned(start, 0.0), progress=progress)
-        self.consistency_ = consistency(X, Y, learned.pairs, aligner, self.n_words)
-        shuffled = np.stack([start[:, 0], np.random.default_rng(0).permutation(start[:, 1])], axis=1)
-        chance = learn(X, Y, self.pairs_, aligner, rounds, start=Learned(shuffled, 0.0), progress=progress)
-        self.chance_consistency_ = consistency(X, Y, chance.pairs, aligner, self.n_words)
-        if self.consistency_ < self.chance_consistency_ + self.margin:
-            raise FippError(
-                "the alignment without pairs has failed: maps learned from half of the words that it paired find the "
-                f"other half at a mean reciprocal rank of {self.consistency_:.2f}, hardly better than the "
-                f"{self.chance_consistency_:.2f} after a start from random pairs. The languages or the texts behind "
-                "the vectors differ too much, or words do not stand in the order of their frequency. Give known pairs "
-                "(a hundred may do), or words spelled alike (fipp lexicon identical)"
-            )
-        self.learned_pairs_ = learned.pairs
-        self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, 1.0)
+        guesses = self._checked_guesses(X, Y)
+        starts = self._starts(X, Y, guesses)
+        self.n_guesses_ = len(guesses)
+        self.chance_consistency_ = chance_consistency(X, Y, aligner, rounds, progress=_part(progress, 0, starts))
+        enough = self.chance_consistency_ + self.margin
+        tried: list[_Tried] = []
+        for number, (name, find) in enumerate(starts.items(), 1):
+            if name == _COUPLING and any(other.consistency >= enough for other in tried):
+                continue
+            first = Learned(find(), 0.0)
+            part = _part(progress, number, starts)
+            found = learn(X, Y, self.pairs_, aligner, rounds, start=first, progress=part) if len(first.pairs) else first
+            holds = consistency(X, Y, found.pairs, aligner, self.n_words)
+            tried.append(_Tried(name, len(first.pairs), holds, found))
+        best = max(tried, key=lambda each: each.consistency)
+        if best.consistency < enough:
+            raise FippError(_failure(tried, self.chance_consistency_, self.margin, self.n_guesses_))
+        self.start_, self.consistency_, self.learned_pairs_ = best.start, best.consistency, best.found.pairs
+        self.starts_ = json.dumps([each.as_dict() for each in tried])
+        self.aligner_ = best.found.fit(X, Y, self.pairs_, aligner, 1.0)
+        if progress is not None:
+            progress(1, 1)
+
+    def _starts(self, X: NDArray, Y: NDArray, guesses: NDArray[np.int64]) -> dict[str, Callable[[], NDArray[np.int64]]]:
+        """Give the starts to be tried, those that take the longest last."""
+        starts = {
+            "spelling": lambda: guesses,
+            "similarities": lambda: _starts.by_similarities(X, Y),
+            _COUPLING: lambda: _starts.by_coupling(X, Y),
+        }
+        if self.start == "spelling" and not len(guesses):
+            raise FippError("start='spelling' needs guesses, and there are none: no words are spelled alike")
+        if self.start != "auto":
+            return {self.start: starts[self.start]}
+        if len(guesses) < _FEWEST_GUESSES:
+            del starts["spelling"]
+        if not _starts.can_couple():
+            del starts[_COUPLING]
+        return starts
+
+
+class _Tried(NamedTuple):
+    """What came of a start."""
+
+    start: str
+    n_pairs: int
+    consistency: float
+    found: Learned
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"start": self.start, "pairs": self.n_pairs, "consistency": round(self.consistency, 6)}
+
+
+def _part(progress: Progress | None, number: int, starts: Sized) -> Progress | None:
+    """Give the progress of one self-learning among that from chance and those of all starts."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(number * total + done, (len(starts) + 1) * total)
+
+
+def _failure(tried: Sequence[_Tried], chance: float, margin: float, n_guesses: int) -> str:
+    figures = ", ".join(f"{each.consistency:.2f} from {_DESCRIBED[each.start].format(each.n_pairs)}" for each in tried)
+    if n_guesses < _FEWEST_GUESSES:
+        reason = f"Hardly any words are spelled alike ({n_guesses}), and the languages"
+    else:
+        reason = "Most words that are spelled alike seem not to belong together, and the languages"
+    return (
+        "the alignment without known pairs has failed: maps learned from half of the words that it paired find the "
+        f"other half at a mean reciprocal rank of {figures}; it should be at least {margin:g} more than the "
+        f"{chance:.2f} from random pairs. {reason} or the texts behind the vectors differ too much, or words do not "
+        "stand in the order of their frequency. Give known pairs, a hundred may do (fipp lexicon cldr makes some for "
+        "many languages)"
+    )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fipp.cli import _choice, _console, _files, _options, _tables
+from fipp.cli import _choice, _console, _files, _options, _start, _tables
 
 if TYPE_CHECKING:
     from fipp import Alignment
@@ -39,7 +39,7 @@ def command(
         typer.Option(
             "--dict",
             metavar="SEED",
-            help="Known pairs, one a line: source word, tab, target word. Unsupervised methods need none.",
+            help="Known pairs, one a line: source word, tab, target word. auto and unsupervised methods need none.",
         ),
     ] = None,
     method: Annotated[
@@ -100,7 +100,7 @@ def command(
     as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
-    """Learn the map from SRC to TGT from known pairs, and write it to MODEL.
+    """Learn the map from SRC to TGT from known pairs, or without --dict from words spelled alike; write it to MODEL.
 
     Words are looked up in any case. Pairs that are not in both vocabularies are left out and counted.
 
@@ -117,7 +117,7 @@ def command(
         "max_memory": max_memory,
     }
     aligner = _make_aligner(method, settings, preprocess, components, _options.parse_settings(set_))
-    if dictionary is None and aligner.needs_pairs and not aligner.takes_identical_words:
+    if dictionary is None and not _learns_without_pairs(aligner):
         raise fipp.FippError(f"{method} learns from known pairs: give them with --dict SEED")
     _files.check_output(output, source, target, *([dictionary] if dictionary else []))
     lexicon = None if dictionary is None else _files.load_lexicon(dictionary, strict=strict)
@@ -128,6 +128,11 @@ def command(
         report.note(f"{dictionary.name}: {_coverage(lexicon.lookup(source_vectors, target_vectors).require())}")
         if method == "auto":
             report.note("auto: trying several methods takes up to a minute or two; --method fipp is quicker")
+
+    if lexicon is None:
+        report.note(
+            f"{method}: without known pairs it takes up to a few minutes, and fails if there is nothing to find"
+        )
 
     started = time.perf_counter()
     with report.progress("aligning") as progress:
@@ -178,6 +183,12 @@ def _make_aligner(
     return aligner
 
 
+def _learns_without_pairs(aligner: BaseAligner) -> bool:
+    from fipp.aligners._guessing import GuessingAligner
+
+    return not aligner.needs_pairs or aligner.takes_identical_words or isinstance(aligner, GuessingAligner)
+
+
 def _parse_epsilon(text: str) -> float | None:
     from fipp.exceptions import FippError
 
@@ -209,6 +220,7 @@ def _as_dict(alignment: Alignment, method: str, seconds: float, output: Path) ->
         "pairs": len(alignment.aligner.pairs_),
         "kept_fraction": getattr(alignment.aligner, "kept_fraction_", None),
         **_choice.as_dict(alignment.aligner),
+        **_start.as_dict(alignment.aligner),
         "seconds": seconds,
         "model": str(output),
     }
@@ -232,21 +244,15 @@ def _show(alignment: Alignment, method: str, seconds: float, output: Path) -> No
     learned = len(getattr(aligner, "self_learned_pairs_", ()))
     if learned:
         rows["pairs"] += f", {learned:,} of them found by self-learning"
-    for inner in _inside(aligner):
+    for inner in _start.inside(aligner):
         if hasattr(inner, "learned_pairs_"):
             rows["pairs"] += f", and {len(inner.learned_pairs_):,} found by self-learning"
     choice = _choice.as_dict(aligner)
     if choice:
         _choice.show_trials(**choice)
         rows |= {"chosen": choice["chosen"], "why": _choice.why(**choice)}
+    rows |= _start.rows(aligner)
     if hasattr(aligner, "kept_fraction_"):
         rows["filter"] = f"kept {100 * aligner.kept_fraction_:.1f} % of the inner products"
     rows |= {"time": f"{seconds:.1f} s", "model": f"{output} ({output.stat().st_size / 1000:,.0f} kB)"}
     _console.show(_tables.summary(rows))
-
-
-def _inside(aligner: BaseAligner) -> Iterator[BaseAligner]:
-    """Give an aligner, and those that it has fitted to be them in the end."""
-    yield aligner
-    if hasattr(aligner, "aligner_"):
-        yield from _inside(aligner.aligner_)

@@ -35,7 +35,8 @@ def why(trials: list[Trial], chosen: str, timed_out: bool = False) -> str:
     'the best of 2 on held-out pairs'
     """
     if not trials:
-        return "too few source words to hold some out"
+        few = "too few source words to hold some out"
+        return "no pairs are known" if chosen.startswith("without known pairs") else few
     best = max(trials, key=lambda trial: trial["mrr"])
     mrr = {trial["name"]: trial["mrr"] for trial in trials}
     late = "; time ran out before everything was tried" if timed_out else ""

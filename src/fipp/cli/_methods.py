@@ -28,7 +28,11 @@ def command(as_json: _options.Json = False) -> None:
 
 
 def _describe(aligner: BaseAligner) -> dict[str, Any]:
+    from fipp.aligners._guessing import GuessingAligner
+
     pairs = "known pairs" if aligner.needs_pairs else "none"
+    if isinstance(aligner, GuessingAligner):
+        pairs = "known pairs or none" if aligner.needs_pairs else "words spelled alike or none"
     return {
         "summary": (type(aligner).__doc__ or "").strip().partition("\n")[0],
         "pairs": "words spelled alike" if aligner.takes_identical_words else pairs,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fipp.cli import _choice, _console, _tables
+from fipp.cli import _choice, _console, _start, _tables
 
 if TYPE_CHECKING:
     from fipp import Alignment
@@ -41,6 +41,7 @@ def _as_dict(path: Path, alignment: Alignment, header: Mapping[str, Any], choice
         "method": type(aligner).__name__,
         "settings": {name: _tables.plain(value) for name, value in aligner.get_params(deep=False).items()},
         **choice,
+        **_start.as_dict(aligner),
         **{side: {key: header[side][key] for key in ("words", "dimensions")} for side in ("source", "target")},
         "seed": alignment.seed,
         "pairs": len(aligner.pairs_),
@@ -56,6 +57,7 @@ def _rows(path: Path, alignment: Alignment, header: Mapping[str, Any], choice: M
     }
     if choice:
         rows |= {"chosen": choice["chosen"], "why": _choice.why(**choice)}
+    rows |= _start.rows(alignment.aligner)
     for side in ("source", "target"):
         rows[side] = f"{header[side]['words']:,} words x {header[side]['dimensions']}"
     rows["pairs"] = f"{len(alignment.aligner.pairs_):,}"

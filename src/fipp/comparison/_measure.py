@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.aligners import BaseAligner
+from fipp.aligners._guessing import GuessingAligner
 from fipp.comparison._memory import PeakMemory
 from fipp.evaluate import bli
 from fipp.exceptions import FippError, FippWarning
@@ -29,7 +30,8 @@ class Problem:
     X, Y : ndarray
         The two vocabularies.
     pairs : dict of str to ndarray
-        Row numbers of pairs to learn from: ``"seed"``, if there is one, and ``"identical words"``.
+        Row numbers of pairs to learn from: ``"seed"``, if there is one, ``"identical words"``, ``"words spelled
+        alike"``.
     test : ndarray of shape (n, 2)
         Row numbers of the test dictionary.
     """
@@ -51,6 +53,8 @@ def pairs_taken(aligner: BaseAligner) -> str:
     """
     if aligner.takes_identical_words:
         return "identical words"
+    if isinstance(aligner, GuessingAligner) and not aligner.needs_pairs:
+        return "words spelled alike"
     return "seed" if aligner.needs_pairs else "none"
 
 
@@ -85,7 +89,7 @@ def measure(aligner: BaseAligner, problem: Problem, *, with_memory: bool) -> Rec
 def _measure(aligner: BaseAligner, problem: Problem, with_memory: bool) -> Record:
     taken = pairs_taken(aligner)
     pairs = problem.pairs.get(taken)
-    if pairs is None and taken != "none":
+    if pairs is None and aligner.needs_pairs:
         raise FippError(f"it learns from known pairs ({taken}), and there are none")
     peak, started = PeakMemory() if with_memory else None, time.perf_counter()
     aligner.fit(problem.X, problem.Y, pairs)

@@ -64,7 +64,7 @@ class MethodScore:
         As in the table.
     aligner : str
         The class with its settings.
-    pairs : {"seed", "identical words", "none"}
+    pairs : {"seed", "identical words", "words spelled alike", "none"}
         What it learned from.
     same_dimensions : bool
         Whether it needs as many dimensions on both sides.

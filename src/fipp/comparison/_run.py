@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, make_aligner
+from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, make_aligner, words_spelled_alike
 from fipp._version import __version__
 from fipp.aligners import METHODS, BaseAligner
 from fipp.comparison._measure import Problem, Record, measure, pairs_taken
@@ -147,6 +147,8 @@ def _set_up(
             warnings.warn(str(lookups["seed"].hint()), FippWarning, stacklevel=3)
     if "identical words" in taken:
         lookups["identical words"] = Lexicon.identical(source, target).lookup(source, target)
+    if "words spelled alike" in taken:
+        lookups["words spelled alike"] = words_spelled_alike(source, target).lookup(source, target)
     found = test.lookup(source, target).require()
     asked = np.unique(found.rows[:, 0])
     setting = Setting(
