@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
-from fipp.aligners._holdout import held_out_parts
+from fipp.aligners._holdout import enough_parts
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ridge import Ridge
@@ -29,9 +29,6 @@ from fipp.linalg import Progress
 
 # With fewer source words too few can be held out to tell anything; self-learning is what helps then.
 _FEWEST_TO_CHOOSE = 200
-# So many held-out words tell differences of about a point; more folds are not worth their time.
-_ENOUGH_HELD_OUT = 400
-_FOLDS = 5
 _LEARNED_WEIGHTS = (0.3, 1.0)
 
 
@@ -137,9 +134,7 @@ class _Search:
 
     def __init__(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], random_state: int, n_words: int) -> None:
         self.X, self.Y, self.pairs, self.n_words = X, Y, pairs, n_words
-        folds = held_out_parts(pairs[:, 0], folds=_FOLDS, random_state=random_state)
-        wanted = round(_FOLDS * _ENOUGH_HELD_OUT / len(np.unique(pairs[:, 0])))
-        self.parts = folds[: min(max(wanted, 1), _FOLDS)]
+        self.parts = enough_parts(pairs[:, 0], random_state=random_state)
         self.trials: list[_Trial] = []
         self.best: _Trial
         self._found: dict[tuple[str, int | None], Learned] = {}
