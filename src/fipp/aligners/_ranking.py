@@ -28,7 +28,7 @@ _FEWEST_TO_CHOOSE = 50
 # Held-out words are looked up among so many of the first target words, and their own translations.
 _CANDIDATES = 50_000
 # Steps without a better held-out score after which no better one is expected.
-_PATIENCE = 4
+_PATIENCE = 3
 
 
 class Ranking(WrappingAligner):
@@ -49,7 +49,7 @@ class Ranking(WrappingAligner):
     ----------
     aligner : aligner, optional
         What is refined; `Spectral` without it.
-    loss : {"contrastive", "rcsls"}, default="contrastive"
+    loss : {"contrastive", "rcsls"}, default="rcsls"
         What is minimised.
     target : {"mapped", "fixed"}, default="mapped"
         Whether the target is mapped by Q, or left as the aligner has it.
@@ -111,7 +111,7 @@ class Ranking(WrappingAligner):
         self,
         aligner: Any = None,
         *,
-        loss: Literal["contrastive", "rcsls"] = "contrastive",
+        loss: Literal["contrastive", "rcsls"] = "rcsls",
         target: Literal["mapped", "fixed"] = "mapped",
         learning_rate: float = 0.02,
         n_steps: int = 20,

@@ -15,7 +15,7 @@ from fipp.retrieve import neighbours
 Loss = Callable[[NDArray, NDArray, Contest], Gradient]
 
 # The nearest words are looked for again after so many steps: they change slowly, and finding them takes the longest.
-_STEPS_PER_CONTEST = 3
+_STEPS_PER_CONTEST = 2
 # Of more pairs so many are drawn for each contest: every pair is ranked against all.
 _PAIRS_AT_ONCE = 5_000
 
