@@ -123,7 +123,7 @@ def test_many_pairs_in_blocks_are_what_they_are_at_once(rng, monkeypatch):
 @pytest.mark.parametrize("start", [FIPP(), Procrustes()], ids=str)
 def test_words_that_were_held_out_are_found_better(loss, start, spaces):
     plain = clone(start).fit(*spaces, pairs(0, SEED))
-    refined = Ranking(start, loss=loss).fit(*spaces, pairs(0, SEED))
+    refined = Ranking(start, loss=loss, learning_rate=0.05, n_steps=8).fit(*spaces, pairs(0, SEED))
     assert refined.n_steps_ > 0
     assert refined.validation_scores_[refined.n_steps_] == refined.validation_scores_.max()
     assert mrr(refined, *spaces) > mrr(plain, *spaces) + 0.05
@@ -251,7 +251,7 @@ def test_what_is_not_linear_is_refused_in_words(bent, spaces):
 
 
 def test_it_can_be_refined_further_by_methods_that_wrap_it(spaces):
-    aligner = Local(Ranking(FIPP())).fit(*spaces, pairs(0, SEED))
+    aligner = Local(Ranking(FIPP(), n_steps=3)).fit(*spaces, pairs(0, SEED))
     assert mrr(aligner, *spaces) > 0.2
 
 
