@@ -24,6 +24,7 @@ from fipp import (
     Local,
     LowRank,
     Procrustes,
+    Ranking,
     ResidualMLP,
     Ridge,
     SelfLearning,
@@ -49,7 +50,7 @@ ALIGNERS = [
     VecMap,
 ]
 # These fit another aligner, which has the map and the preprocessing.
-WRAPPING = [Local, SelfLearning]
+WRAPPING = [Local, Ranking, SelfLearning]
 PREPROCESSORS = [Centre, Isotropic, IterativeNormalization, Unchanged, UnitLength]
 
 OWN_WORDS = {

@@ -12,6 +12,7 @@ from fipp.aligners._local import Local
 from fipp.aligners._mlp import ResidualMLP
 from fipp.aligners._muse import MUSE
 from fipp.aligners._procrustes import Procrustes
+from fipp.aligners._ranking import Ranking
 from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._ridge import LowRank, Ridge
 from fipp.aligners._self_learned import SelfLearning
@@ -43,6 +44,7 @@ METHODS: dict[str, BaseAligner] = {
     "spectral": Spectral(),
     "self-learning": SelfLearning(),
     "local": Local(),
+    "ranking": Ranking(),
     "unsupervised": Unsupervised(),
     "auto": Auto(),
 }
@@ -64,6 +66,7 @@ __all__ = [
     "Local",
     "LowRank",
     "Procrustes",
+    "Ranking",
     "ResidualMLP",
     "Ridge",
     "SelfLearning",

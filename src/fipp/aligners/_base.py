@@ -31,6 +31,9 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     same_dimensions: ClassVar[bool] = False
     """Whether both sides must have the same number of dimensions."""
 
+    linear: ClassVar[bool] = True
+    """Whether the last that it does to a vector is to multiply it by a map and add an offset."""
+
     takes_weights: ClassVar[bool] = False
     """Whether some pairs may count for more than others."""
 

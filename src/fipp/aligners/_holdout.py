@@ -15,6 +15,8 @@ SHARE = 0.2
 
 # With fewer, nothing could be said about the settings.
 _FEWEST_WORDS = 5
+# So many held-out words tell differences of about a point; more are not worth their time.
+_ENOUGH_WORDS = 400
 
 
 def held_out_parts(
@@ -62,6 +64,21 @@ def held_out_parts(
         share = _check_share(SHARE if holdout is None else holdout)
         parts = [order[: min(max(2, round(share * len(words))), len(words) - 1)]]
     return [np.isin(position, part) for part in parts]
+
+
+def enough_parts(
+    source_rows: NDArray[np.int64], holdout: float = SHARE, random_state: int = 0
+) -> list[NDArray[np.bool_]]:
+    """Hold out a share of the source words, and as many further shares in turn as make about 400 words.
+
+    Examples
+    --------
+    >>> len(enough_parts(np.arange(5000))), len(enough_parts(np.arange(1000))), len(enough_parts(np.arange(50)))
+    (1, 2, 5)
+    """
+    n_words, folds = len(np.unique(source_rows)), max(round(1 / holdout), 2)
+    parts = held_out_parts(source_rows, folds=min(folds, n_words), random_state=random_state)
+    return parts[: max(round(folds * _ENOUGH_WORDS / n_words), 1)]
 
 
 def _check_share(holdout: float) -> float:

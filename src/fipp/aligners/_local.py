@@ -56,6 +56,8 @@ class Local(WrappingAligner):
     'eau'
     """
 
+    linear: ClassVar[bool] = False
+
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"strength": (0.2, 0.4, 0.6)}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

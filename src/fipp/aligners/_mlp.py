@@ -86,6 +86,8 @@ class ResidualMLP(BaseAligner):
     True
     """
 
+    linear: ClassVar[bool] = False
+
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"loss": ("cosine", "mse"), "dropout": (0.1, 0.3, 0.5)}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

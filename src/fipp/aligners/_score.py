@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +64,7 @@ def reciprocal_ranks(
         for start in range(0, len(group), at_once):
             members = group[start : start + at_once]
             asked = np.concatenate([position + number * len(words) for number in range(len(members))])
-            ranks = gold_ranks(
+            found = best_reciprocal_ranks(
                 np.concatenate([aligners[member].transform(X[words]) for member in members]),
                 keys,
                 asked,
@@ -72,12 +73,25 @@ def reciprocal_ranks(
                 hub_reference=aligners[members[0]].transform(X[hubs]) if density else None,
                 max_memory=max_memory,
             )
-            found = np.zeros(len(members) * len(words))
-            np.maximum.at(found, asked, 1 / ranks)
             best[members] = found.reshape(len(members), -1)
             done += len(members)
             if progress is not None:
                 progress(done, len(aligners))
+    return best
+
+
+def best_reciprocal_ranks(
+    queries: NDArray, keys: NDArray, asked: NDArray[np.int64], gold: NDArray[np.int64], **options: Any
+) -> NDArray[np.float64]:
+    """Give 1 / rank of the best of its right keys for each query, 0 if it has none; ``gold[i]`` is one of ``asked[i]``.
+
+    Examples
+    --------
+    >>> best_reciprocal_ranks(np.eye(2), np.eye(2), np.array([0, 1, 1]), np.array([1, 0, 1]))
+    array([0.5, 1. ])
+    """
+    best = np.zeros(len(queries))
+    np.maximum.at(best, asked, 1 / gold_ranks(queries, keys, asked, gold, **options))
     return best
 
 

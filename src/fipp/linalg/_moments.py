@@ -131,7 +131,7 @@ def affine(
 
 
 def mapped(X: NDArray[np.float32], W: NDArray) -> NDArray[np.float32]:
-    """Give X W of a tall X in float32, with the same bits whatever the number of threads.
+    """Give X W of a tall X in its own precision, with the same bits whatever the number of threads.
 
     Examples
     --------
@@ -139,5 +139,5 @@ def mapped(X: NDArray[np.float32], W: NDArray) -> NDArray[np.float32]:
     array([[0., 1.],
            [2., 0.]], dtype=float32)
     """
-    narrow = W.astype(np.float32)
+    narrow = W.astype(X.dtype)
     return np.concatenate(list(ordered_map(lambda rows: X[rows] @ narrow, row_blocks(len(X)))))
