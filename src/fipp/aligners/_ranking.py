@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -148,6 +149,19 @@ class Ranking(WrappingAligner):
         if self.n_steps_:
             _fold(self.aligner_, descent.P, descent.Q if self.target == "mapped" else None)
         tick(2 * self.n_steps + 1)
+
+    def refine(
+        self, fitted: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], steps: Sequence[int]
+    ) -> list[BaseAligner]:
+        """Give a fitted linear aligner as it is after each of several numbers of steps; it stays as it is itself."""
+        descent = self._descent(fitted, X, Y, pairs)
+        refined = []
+        for step in range(1, max(steps) + 1):
+            descent.step()
+            if step in steps:
+                refined.append(deepcopy(fitted))
+                _fold(refined[-1], descent.P, descent.Q if self.target == "mapped" else None)
+        return refined
 
     def _start(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> BaseAligner:
         aligner: BaseAligner = Spectral() if self.aligner is None else clone(self.aligner)

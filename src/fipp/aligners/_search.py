@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from fipp.aligners._fipp import FIPP
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
+from fipp.aligners._ranking import Ranking
 from fipp.aligners._ridge import Ridge
 from fipp.aligners._score import reciprocal_ranks
 from fipp.aligners._self_learned import Learned, learn_in_rounds, plan
@@ -30,6 +32,8 @@ _HUB_WORDS = 1000
 _RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
 # Rounds of self-learning; it stops after the one that held-out words like best.
 _ROUNDS = 3
+# Numbers of steps of refinement by ranking.
+_STEPS = (3, 6, 10)
 # What found pairs count beside known ones, in the rounds and as the first choice afterwards.
 _LEARNED_WEIGHT = 0.3
 
@@ -48,6 +52,8 @@ class Candidate(NamedTuple):
     """Of self-learning; none without it."""
     learned_weight: float = 1.0
     """What found pairs count."""
+    steps: int = 0
+    """Of refinement by ranking."""
     local: bool = False
 
 
@@ -94,20 +100,14 @@ class Search:
         wanted = round(_FOLDS * _ENOUGH_HELD_OUT / len(np.unique(pairs[:, 0])))
         self.parts = folds[: min(max(wanted, 1), _MOST_PARTS)]
         self.trials: list[Trial] = []
+        self.best: Trial
         self._deadline = time.monotonic() + budget
         self._found: dict[tuple[str, int | None], list[Learned]] = {}
-
-    @property
-    def best(self) -> Trial:
-        """The best so far; of equals the first, which is the simplest. Self-learning must be clearly better."""
-        alone = _best(trial for trial in self.trials if not trial.candidate.rounds)
-        learned = [trial for trial in self.trials if trial.candidate.rounds]
-        return _best(learned) if learned and _clearly_better(_best(learned), alone) else alone
 
     def run(self, progress: Progress | None) -> bool:
         """Try everything, or what there is time for, and say whether there was."""
         plain = [self._try_spectral, self._try_plain]
-        for done, stage in enumerate([*plain, self._try_local, self._try_self_learning, self._try_local]):
+        for done, stage in enumerate([*plain, self._try_self_learning, self._try_ranking, self._try_local]):
             if progress is not None:
                 progress(done, self.N_STAGES + 1)
             try:
@@ -124,7 +124,12 @@ class Search:
             fitted = found.fit(self.X, self.Y, pairs, candidate.aligner, candidate.learned_weight)
         else:
             fitted = clone(candidate.aligner).fit(self.X, self.Y, pairs)
+        if candidate.steps:
+            (fitted,) = self._refine(fitted, pairs, [candidate.steps])
         return Local.correcting(fitted, self.X, self.Y, pairs) if candidate.local else fitted
+
+    def _refine(self, fitted: BaseAligner, pairs: NDArray[np.int64], steps: Sequence[int]) -> list[BaseAligner]:
+        return Ranking(n_words=self.n_words).refine(fitted, self.X, self.Y, pairs, steps)
 
     def _pairs(self, held_out: int | None) -> NDArray[np.int64]:
         return self.pairs if held_out is None else self.pairs[~self.parts[held_out]]
@@ -163,39 +168,48 @@ class Search:
     def _try_spectral(self) -> None:
         candidates = [Candidate(f"spectral, ridge {ridge:g}", Spectral(ridge)) for ridge in _RIDGES]
         settings = [{"ridge": ridge} for ridge in _RIDGES]
-        self._try(candidates, lambda part: Spectral().fit_many(self.X, self.Y, self._pairs(part), settings=settings))
+        fit_all = partial(Spectral().fit_many, self.X, self.Y, settings=settings)
+        self.best = _best(self._try(candidates, lambda part: fit_all(self._pairs(part))))
 
     def _try_plain(self) -> None:
         """Try methods with nothing to choose; they are as simple."""
         plain = {"procrustes": Procrustes(), "procrustes, isotropic": Procrustes("isotropic"), "fipp": FIPP()}
         self._try([Candidate(name, aligner) for name, aligner in {**plain, "ridge": Ridge()}.items()])
+        self.best = _best(self.trials)
 
     def _try_self_learning(self) -> None:
-        """Try the best linear map with pairs that it finds itself."""
-        plain = _best(trial for trial in self.trials if not trial.candidate.local)
-        name, aligner = plain.candidate.name, plain.candidate.aligner
+        """Try the best with pairs that it finds itself."""
+        name, aligner = self.best.candidate.name, self.best.candidate.aligner
         weight = _LEARNED_WEIGHT if aligner.takes_weights else 1.0
         tried = self._try([_learning(name, aligner, rounds, weight) for rounds in range(1, _ROUNDS + 1)])
         if weight != 1:
             # Found pairs count as much as known ones.
-            self._try([_learning(name, aligner, _best(tried).candidate.rounds, 1.0)])
+            tried += self._try([_learning(name, aligner, _best(tried).candidate.rounds, 1.0)])
+        self._take_if_clearly_better(_best(tried))
+
+    def _try_ranking(self) -> None:
+        """Try the best with its map refined so that known pairs rank before others."""
+        best = self.best.candidate
+        candidates = [best._replace(name=f"{best.name}, {steps} steps of ranking", steps=steps) for steps in _STEPS]
+        tried = self._try(candidates, lambda part: self._refine(self.fit(best, part), self._pairs(part), _STEPS))
+        self._take_if_clearly_better(_best(tried))
 
     def _try_local(self) -> None:
-        """Try the best linear map with local corrections, if that was not done."""
-        best = _best(trial for trial in self.trials if not trial.candidate.local)
-        name = f"{best.candidate.name}, local corrections"
-        if name not in {trial.candidate.name for trial in self.trials}:
-            self._try([best.candidate._replace(name=name, local=True)])
+        """Try the best with local corrections, which cost nothing to speak of."""
+        best = self.best.candidate
+        (tried,) = self._try([best._replace(name=f"{best.name}, local corrections", local=True)])
+        if tried.mrr > self.best.mrr:
+            self.best = tried
+
+    def _take_if_clearly_better(self, trial: Trial) -> None:
+        """Take what is better by more than a standard error of the difference."""
+        gain = trial.ranks - self.best.ranks
+        if gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)):
+            self.best = trial
 
 
 def _best(trials: Iterable[Trial]) -> Trial:
     return max(trials, key=lambda trial: trial.mrr)
-
-
-def _clearly_better(one: Trial, other: Trial) -> bool:
-    """Whether one is better by more than a standard error of the difference."""
-    gain = one.ranks - other.ranks
-    return bool(gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)))
 
 
 def _learning(name: str, aligner: BaseAligner, rounds: int, weight: float) -> Candidate:
