@@ -245,6 +245,7 @@ def test_few_pairs_hold_nothing_out_and_take_no_step(spaces):
 
 
 @pytest.mark.parametrize("bent", [Local(Procrustes()), ResidualMLP(), SelfLearning(Local(Procrustes()))], ids=str)
+@pytest.mark.filterwarnings("ignore::fipp.FippWarning")
 def test_what_is_not_linear_is_refused_in_words(bent, spaces):
     with pytest.raises(FippError, match="linear"):
         Ranking(bent).fit(*spaces, pairs(0, 20))
