@@ -23,10 +23,10 @@ from fipp.aligners._self_learned import Learned, learn_in_rounds, plan
 from fipp.aligners._spectral import Spectral
 from fipp.linalg import Progress
 
-# Methods differ by a point or less, which few words cannot tell; more words and folds than these take too long.
-_ENOUGH_HELD_OUT = 1600
 _FOLDS = 5
-_MOST_PARTS = 3
+# Methods differ by a point or less, which few words cannot tell: three parts are held out in turn of fewer source words
+# than this, one of more than that, two between. More would take too long.
+_FEW_WORDS, _MANY_WORDS = 1500, 6000
 # CSLS asks so many source words for hubs, which is enough to compare methods.
 _HUB_WORDS = 1000
 _RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -62,6 +62,8 @@ class Trial(NamedTuple):
 
     candidate: Candidate
     ranks: NDArray[np.float64]
+    fitted: Sequence[BaseAligner]
+    """On what each part does not hold out."""
 
     @property
     def mrr(self) -> float:
@@ -97,8 +99,8 @@ class Search:
     ) -> None:
         self.X, self.Y, self.pairs, self.n_words = X, Y, pairs, n_words
         folds = held_out_parts(pairs[:, 0], folds=_FOLDS, random_state=random_state)
-        wanted = round(_FOLDS * _ENOUGH_HELD_OUT / len(np.unique(pairs[:, 0])))
-        self.parts = folds[: min(max(wanted, 1), _MOST_PARTS)]
+        sources = len(np.unique(pairs[:, 0]))
+        self.parts = folds[: 3 if sources < _FEW_WORDS else 2 if sources < _MANY_WORDS else 1]
         self.trials: list[Trial] = []
         self.best: Trial
         self._deadline = time.monotonic() + budget
@@ -148,14 +150,14 @@ class Search:
         self, candidates: Sequence[Candidate], fit_all: Callable[[int], Sequence[BaseAligner]] | None = None
     ) -> list[Trial]:
         """Score candidates, simpler ones first."""
-        scored = []
+        scored, fitted = [], []
         for number, part in enumerate(self.parts):
             if self.trials and time.monotonic() > self._deadline:
                 raise _OutOfTimeError
-            fitted = fit_all(number) if fit_all else [self.fit(candidate, number) for candidate in candidates]
-            scored.append(self._score(fitted, self.pairs[part]))
-        ranks = np.concatenate(scored, axis=1)
-        trials = [Trial(candidate, row) for candidate, row in zip(candidates, ranks, strict=True)]
+            fitted.append(fit_all(number) if fit_all else [self.fit(candidate, number) for candidate in candidates])
+            scored.append(self._score(fitted[-1], self.pairs[part]))
+        ranks, by_candidate = np.concatenate(scored, axis=1), zip(*fitted, strict=True)
+        trials = [Trial(*trial) for trial in zip(candidates, ranks, by_candidate, strict=True)]
         self.trials += trials
         return trials
 
@@ -191,13 +193,17 @@ class Search:
         """Try the best with its map refined so that known pairs rank before others."""
         best = self.best.candidate
         candidates = [best._replace(name=f"{best.name}, {steps} steps of ranking", steps=steps) for steps in _STEPS]
-        tried = self._try(candidates, lambda part: self._refine(self.fit(best, part), self._pairs(part), _STEPS))
+        start = self.best.fitted
+        tried = self._try(candidates, lambda part: self._refine(start[part], self._pairs(part), _STEPS))
         self._take_if_clearly_better(_best(tried))
 
     def _try_local(self) -> None:
         """Try the best with local corrections, which cost nothing to speak of."""
-        best = self.best.candidate
-        (tried,) = self._try([best._replace(name=f"{best.name}, local corrections", local=True)])
+        best, linear = self.best.candidate, self.best.fitted
+        corrected = best._replace(name=f"{best.name}, local corrections", local=True)
+        (tried,) = self._try(
+            [corrected], lambda part: [Local.correcting(linear[part], self.X, self.Y, self._pairs(part))]
+        )
         if tried.mrr > self.best.mrr:
             self.best = tried
 
