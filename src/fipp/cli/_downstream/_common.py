@@ -139,12 +139,13 @@ def show_scores(task: Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> None
     """Show a row for each method: the paper's figure, ours with its interval, coverage and time; or why it failed."""
     from rich.text import Text
 
-    from fipp.evaluate._paper import printed
+    from fipp.evaluate._paper import printed, was_unsuccessful
 
     table = _tables.table("method", "paper", task.column, "95 % interval", "words found", "seconds", "")
     for outcome in outcomes:
         figure = printed(task.name, pair, outcome.method)
-        paper = "" if figure is None else f"{figure:.3f}"
+        mark = "*" if was_unsuccessful(task.name, pair, outcome.method) else ""
+        paper = "" if figure is None else f"{figure:.3f}{mark}"
         if outcome.result is None:
             table.add_row(outcome.method, paper, "", "", "", "", Text(outcome.error or ""))
             continue
@@ -156,18 +157,21 @@ def show_scores(task: Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> None
             outcome.method, paper, f"{getattr(result, task.score):.3f}", f"{low:.3f}-{high:.3f}", found, seconds, ""
         )
     _console.show(table)
+    if any(was_unsuccessful(task.name, pair, outcome.method) for outcome in outcomes):
+        _console.show("* by the paper's own mark, no run of this method was successful")
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
     _console.show(f"without looking at the texts: {results[0].chance:.3f}")
 
 
 def as_dict(task: Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> dict[str, Any]:
     """Give everything that the table shows, and more."""
-    from fipp.evaluate._paper import printed
+    from fipp.evaluate._paper import printed, was_unsuccessful
 
     rows = [
         {
             "method": outcome.method,
             "paper": printed(task.name, pair, outcome.method),
+            "paper_unsuccessful": was_unsuccessful(task.name, pair, outcome.method),
             **({} if outcome.result is None else outcome.result.as_dict(interval=LEVEL)),
             "error": outcome.error,
             "align_seconds": outcome.align_seconds,
