@@ -4,11 +4,15 @@ Debian describes its packages in English, and its translators have put many desc
 classifier is trained on English descriptions, in the space that a method of alignment makes, and tested on French and
 Russian ones, which it has never seen: neither their language nor their packages. Fetch the descriptions with
 
-    apt-get -o Acquire::Languages=en,fr,ru update
+    apt-get -o Acquire::Languages=en,fr,ru -o Acquire::GzipIndexes=false -o Dir::State::Lists=$PWD/lists update
+    rm -f lists/*security* lists/*updates*
 
-on Debian, or copy main/binary-*/Packages and main/i18n/Translation-{en,fr,ru} of a release, unpacked, into a folder:
+on Debian (as root), or copy main/binary-*/Packages and main/i18n/Translation-{en,fr,ru} of a release, unpacked, into a
+folder. Then
 
-    python debian_descriptions.py /var/lib/apt/lists --source en.vec --target fr.vec --language fr --dict seed.tsv
+    python debian_descriptions.py lists --source en.vec --target fr.vec --language fr --dict seed.tsv --results kept.jsonl
+
+tries every method. The same command goes on where it was broken off.
 
 Without arguments, this shows what is done on three packages.
 """
