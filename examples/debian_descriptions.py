@@ -10,15 +10,16 @@ Russian ones, which it has never seen: neither their language nor their packages
 on Debian (as root), or copy main/binary-*/Packages and main/i18n/Translation-{en,fr,ru} of a release, unpacked, into a
 folder. Then
 
-    python debian_descriptions.py lists --source en.vec --target fr.vec --language fr --dict seed.tsv --results kept.jsonl
+    python debian_descriptions.py lists --language fr --source en.vec --target fr.vec --dict seed.tsv --results kept
 
-tries every method. The same command goes on where it was broken off.
+tries every method; the same command goes on where it was broken off.
 
 Without arguments, this shows what is done on three packages.
 """
 
 import argparse
 import hashlib
+import importlib.util
 import json
 import tempfile
 import time
@@ -182,7 +183,7 @@ def run(arguments: argparse.Namespace) -> None:
     source, target = fipp.Vectors.load(arguments.source), fipp.Vectors.load(arguments.target)
     seed = fipp.Lexicon.load(arguments.dict)
     done = read_results(arguments.results)
-    for name in arguments.methods or [ENGLISH, NOT_ALIGNED, *METHODS]:
+    for name in arguments.methods:
         keys = {classifier: (arguments.language, name, classifier) for classifier in arguments.classifiers}
         missing = [each for each, key in keys.items() if arguments.again or key not in done]
         if missing:
@@ -249,10 +250,9 @@ def main() -> None:
     parser.add_argument("--source", type=Path, help="English vectors")
     parser.add_argument("--target", type=Path, help="vectors of that language")
     parser.add_argument("--dict", type=Path, help="seed dictionary")
-    parser.add_argument(
-        "--methods", nargs="*", help=f"only these, of {ENGLISH!r}, {NOT_ALIGNED!r} and {{{','.join(METHODS)}}}"
-    )
-    parser.add_argument("--classifiers", nargs="*", default=["logistic", "cnn"])
+    spaces = [ENGLISH, NOT_ALIGNED, *METHODS]
+    parser.add_argument("--methods", nargs="*", choices=spaces, default=spaces, metavar="NAME", help="only these")
+    parser.add_argument("--classifiers", nargs="*", choices=["logistic", "cnn"], default=["logistic", "cnn"])
     parser.add_argument("--trainings", type=int, default=3, help="of the network, each from another beginning")
     parser.add_argument("--train", type=int, default=6000, help="English descriptions to train on, drawn at random")
     parser.add_argument("--least", type=int, default=40, help="descriptions that a section needs …")
@@ -264,6 +264,8 @@ def main() -> None:
         show_pieces()
     elif not (arguments.source and arguments.target and arguments.dict):
         parser.error("--source, --target and --dict are needed")
+    elif "cnn" in arguments.classifiers and importlib.util.find_spec("torch") is None:
+        parser.error("the CNN needs torch: pip install 'fipp[torch]', or take --classifiers logistic")
     else:
         run(arguments)
 
