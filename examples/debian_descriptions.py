@@ -185,7 +185,7 @@ def run(arguments: argparse.Namespace) -> None:
     done = read_results(arguments.results)
     for name in arguments.methods:
         keys = {classifier: (arguments.language, name, classifier) for classifier in arguments.classifiers}
-        missing = [each for each, key in keys.items() if arguments.again or key not in done]
+        missing = [each for each, key in keys.items() if arguments.again or is_missing(done.get(key), each, arguments)]
         if missing:
             space, told = space_of(name, source, target, seed)
             texts = same_in_english if name == ENGLISH else test
@@ -195,6 +195,13 @@ def run(arguments: argparse.Namespace) -> None:
             write_result(arguments.results, keys[classifier], result)
         for key in keys.values():
             print(line_of(key, done[key]), flush=True)
+
+
+def is_missing(told: dict | None, classifier: str, arguments: argparse.Namespace) -> bool:
+    """Say whether there is no result, or one of fewer trainings than are asked for."""
+    if told is None or "error" in told:
+        return told is None
+    return classifier == "cnn" and len(told["trainings"]) < arguments.trainings
 
 
 def line_of(key: tuple, told: dict) -> str:
