@@ -7,6 +7,7 @@ import pytest
 
 import fipp
 from fipp.evaluate import similarity_before_after
+from fipp.evaluate._methods import each_method
 from fipp.evaluate._paper import TASKS, printed, was_unsuccessful
 from fipp.evaluate.documents import load_ted, transfer
 
@@ -147,6 +148,20 @@ def test_words_are_measured_within_and_across_in_one_command(run, space):
 def test_mistakes_are_told(run, space, ted, options, message):
     done = run(*documents(space, ted, "--classifier", "logistic", *options))
     assert done.exit_code == 2 and message in done.stderr
+
+
+def test_a_method_that_finds_pairs_by_their_spelling_gets_no_others(rng):
+    matrix = rng.normal(size=(60, 5)).astype(np.float32)
+    source = fipp.Vectors([f"w{i}" for i in range(60)], matrix)
+    target = fipp.Vectors(source.words, matrix @ np.linalg.qr(rng.normal(size=(5, 5)))[0])
+    wrong = fipp.Lexicon([(f"w{i}", f"w{i + 1}") for i in range(40)])
+    (outcome,) = each_method(
+        source, target, wrong, ["vecmap-identical"], lambda _, space: space.transform(source).matrix
+    )
+    expected = fipp.align(source, target, None, "vecmap-identical").transform(source).matrix
+    assert np.array_equal(outcome.result, expected)
+    with_wrong = fipp.align(source, target, wrong, "vecmap-identical").transform(source).matrix
+    assert not np.allclose(with_wrong, expected)
 
 
 def test_words_without_a_set_or_a_method_are_refused(run, space):
