@@ -4,20 +4,26 @@ Debian describes its packages in English, and its translators have put many desc
 classifier is trained on English descriptions, in the space that a method of alignment makes, and tested on French and
 Russian ones, which it has never seen: neither their language nor their packages. Fetch the descriptions with
 
-    apt-get -o Acquire::Languages=en,fr,ru update
+    apt-get -o Acquire::Languages=en,fr,ru -o Acquire::GzipIndexes=false -o Dir::State::Lists=$PWD/lists update
+    rm -f lists/*security* lists/*updates*
 
-on Debian, or copy main/binary-*/Packages and main/i18n/Translation-{en,fr,ru} of a release, unpacked, into a folder:
+on Debian (as root), or copy main/binary-*/Packages and main/i18n/Translation-{en,fr,ru} of a release, unpacked, into a
+folder. Then
 
-    python debian_descriptions.py /var/lib/apt/lists --source en.vec --target fr.vec --language fr --dict seed.tsv
+    python debian_descriptions.py lists --language fr --source en.vec --target fr.vec --dict seed.tsv --results kept
+
+tries every method; the same command goes on where it was broken off.
 
 Without arguments, this shows what is done on three packages.
 """
 
 import argparse
 import hashlib
+import importlib.util
 import json
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,7 +32,7 @@ import numpy as np
 
 import fipp
 from fipp.aligners import METHODS
-from fipp.evaluate.documents import DocumentCorpus, transfer
+from fipp.evaluate.documents import DocumentCorpus, mean_f1_interval, transfer
 from fipp.exceptions import FippError
 
 # Chosen by the loss on held-out English descriptions, and by how long they take.
@@ -34,6 +40,8 @@ CNN = {
     **{"widths": (1, 2, 3), "filters": 32, "shared": True, "max_words": 40, "dropout": 0.2},
     **{"learning_rate": 2e-3, "epochs": 8, "patience": 2},
 }
+# At their 20,000 words, each of these takes twenty minutes of a processor and more.
+SMALLER = {f"vecmap-{mode}": {"vocabulary_cutoff": 4000} for mode in ("semi", "identical", "unsupervised")}
 NOT_ALIGNED, ENGLISH = "not aligned", "English itself"
 
 
@@ -119,31 +127,47 @@ def corpus(
     return DocumentCorpus.from_single(list(texts), list(texts.values()), sections)
 
 
-def spaces(source, target, seed, wanted) -> Iterator[tuple[str, object]]:
-    """Yield the space of each method by its name; for one that fails, the reason."""
-    yield ENGLISH, (source, source)
-    yield NOT_ALIGNED, (source, target)
-    for method in wanted or METHODS:
+def space_of(name: str, source: fipp.Vectors, target: fipp.Vectors, seed: fipp.Lexicon) -> tuple[object, dict]:
+    """Give the space of a method, or the reason why there is none; and how long it took and what it warned of."""
+    if name in (ENGLISH, NOT_ALIGNED):
+        return (source, source if name == ENGLISH else target), {}
+    started = time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", fipp.FippWarning)
         try:
-            yield method, fipp.align(source, target, seed, method)
+            pairs = None if METHODS[name].takes_identical_words else seed
+            space: object = fipp.align(source, target, pairs, name, **SMALLER.get(name, {}))
         except (FippError, np.linalg.LinAlgError, ValueError) as error:
-            yield method, str(error)
+            space = str(error)
+    told: dict = {"align_seconds": time.process_time() - started}
+    if warned := [str(each.message) for each in caught if issubclass(each.category, fipp.FippWarning)]:
+        told["warnings"] = warned
+    return space, told
 
 
-def measure(space, train, test, classifier: str, seed: int) -> dict:
-    """Train and test once; a failure is a result too, with its reason."""
+def measure(space: object, train: DocumentCorpus, test: DocumentCorpus, classifier: str, trainings: int) -> dict:
+    """Train and test; a failure is a result too, with its reason."""
     if isinstance(space, str):
         return {"error": space}
-    options = {**CNN, "random_state": seed} if classifier == "cnn" else {}
+    options = [{**CNN, "random_state": number} for number in range(trainings)] if classifier == "cnn" else [{}]
     started = time.process_time()
     try:
-        result = transfer(space, train, test, classifier, **options)
+        results = [transfer(space, train, test, classifier, **each) for each in options]
     except FippError as error:
         return {"error": str(error)}
-    told = result.as_dict(interval=0.95)
-    kept = {name: told[name] for name in ("micro_f1", "interval", "macro_f1", "precision", "recall", "chance", "texts")}
-    coverages = {"train_found": result.training.share, "test_found": result.test.share}
-    return {**kept, **coverages, "seconds": time.process_time() - started}
+    told = {
+        name: float(np.mean([getattr(result, name) for result in results]))
+        for name in ("micro_f1", "macro_f1", "precision", "recall", "chance")
+    }
+    return {
+        **told,
+        "interval": list(mean_f1_interval(results)),
+        "trainings": [result.micro_f1 for result in results],
+        "texts": len(test),
+        "train_found": results[0].training.share,
+        "test_found": results[0].test.share,
+        "seconds": time.process_time() - started,
+    }
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -160,29 +184,41 @@ def run(arguments: argparse.Namespace) -> None:
     source, target = fipp.Vectors.load(arguments.source), fipp.Vectors.load(arguments.target)
     seed = fipp.Lexicon.load(arguments.dict)
     done = read_results(arguments.results)
-    for name, space in spaces(source, target, seed, arguments.methods):
-        for classifier in arguments.classifiers:
-            for number in range(arguments.seeds if classifier == "cnn" else 1):
-                key = (arguments.language, name, classifier, number)
-                if key not in done:
-                    told = measure(space, train, same_in_english if name == ENGLISH else test, classifier, number)
-                    done[key] = told
-                    write_result(arguments.results, key, told)
-                print(line_of(key, done[key]), flush=True)
+    for name in arguments.methods:
+        keys = {classifier: (arguments.language, name, classifier) for classifier in arguments.classifiers}
+        missing = [each for each, key in keys.items() if arguments.again or is_missing(done.get(key), each, arguments)]
+        if missing:
+            space, told = space_of(name, source, target, seed)
+            texts = same_in_english if name == ENGLISH else test
+        for classifier in missing:
+            result = {**measure(space, train, texts, classifier, arguments.trainings), **told}
+            done[keys[classifier]] = result
+            write_result(arguments.results, keys[classifier], result)
+        for key in keys.values():
+            print(line_of(key, done[key]), flush=True)
+
+
+def is_missing(told: dict | None, classifier: str, arguments: argparse.Namespace) -> bool:
+    """Say whether there is no result, or one of fewer trainings than are asked for."""
+    if told is None or "error" in told:
+        return told is None
+    return classifier == "cnn" and len(told["trainings"]) < arguments.trainings
 
 
 def line_of(key: tuple, told: dict) -> str:
-    _, name, classifier, number = key
+    _, name, classifier = key
     if "error" in told:
-        return f"{name:>15} {classifier:>9} {number}  {told['error']}"
+        return f"{name:>19} {classifier:>9}  {told['error']}"
     low, high = told["interval"]
+    each = f" (trainings: {', '.join(f'{f1:.3f}' for f1 in told['trainings'])})" if len(told["trainings"]) > 1 else ""
     return (
-        f"{name:>15} {classifier:>9} {number}  micro F1 {told['micro_f1']:.3f} ({low:.3f} to {high:.3f}), "
+        f"{name:>19} {classifier:>9}  micro F1 {told['micro_f1']:.3f} ({low:.3f} to {high:.3f}){each}, "
         f"macro {told['macro_f1']:.3f}, {told['test_found']:.1%} of the words found, {told['seconds']:.0f} s"
     )
 
 
 def read_results(path: Path | None) -> dict[tuple, dict]:
+    """Read what is kept; of two results of the same method, language and classifier the later counts."""
     if path is None or not path.exists():
         return {}
     records = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
@@ -222,18 +258,22 @@ def main() -> None:
     parser.add_argument("--source", type=Path, help="English vectors")
     parser.add_argument("--target", type=Path, help="vectors of that language")
     parser.add_argument("--dict", type=Path, help="seed dictionary")
-    parser.add_argument("--methods", nargs="*", help="only these methods of alignment")
-    parser.add_argument("--classifiers", nargs="*", default=["logistic", "cnn"])
-    parser.add_argument("--seeds", type=int, default=3, help="trainings of the network, each from another beginning")
+    spaces = [ENGLISH, NOT_ALIGNED, *METHODS]
+    parser.add_argument("--methods", nargs="*", choices=spaces, default=spaces, metavar="NAME", help="only these")
+    parser.add_argument("--classifiers", nargs="*", choices=["logistic", "cnn"], default=["logistic", "cnn"])
+    parser.add_argument("--trainings", type=int, default=3, help="of the network, each from another beginning")
     parser.add_argument("--train", type=int, default=6000, help="English descriptions to train on, drawn at random")
     parser.add_argument("--least", type=int, default=40, help="descriptions that a section needs …")
     parser.add_argument("--rarest", help="… in this language; the one tested unless given")
     parser.add_argument("--results", type=Path, help="keep results here; what it holds is not run again")
+    parser.add_argument("--again", action="store_true", help="run also what it holds; the later result counts")
     arguments = parser.parse_args()
     if arguments.lists is None:
         show_pieces()
     elif not (arguments.source and arguments.target and arguments.dict):
         parser.error("--source, --target and --dict are needed")
+    elif "cnn" in arguments.classifiers and importlib.util.find_spec("torch") is None:
+        parser.error("the CNN needs torch: pip install 'fipp[torch]', or take --classifiers logistic")
     else:
         run(arguments)
 

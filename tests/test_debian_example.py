@@ -3,7 +3,10 @@
 import importlib.util
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import fipp
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "debian_descriptions.py"
 
@@ -99,12 +102,53 @@ def test_sections_need_enough_descriptions(script, lists):
 
 def test_results_are_kept_and_read_again(script, tmp_path):
     path = tmp_path / "results.jsonl"
-    key, told = ("fr", "fipp", "cnn", 0), {"error": "no"}
-    script.write_result(path, key, told)
-    assert script.read_results(path) == {key: told} and script.read_results(None) == {}
+    key = ("fr", "fipp", "cnn")
+    for told in ({"error": "at first"}, {"error": "no"}):
+        script.write_result(path, key, told)
+    assert script.read_results(path) == {key: told} and script.read_results(None) == {}  # the later counts
     assert "no" in script.line_of(key, told)
 
 
 def test_missing_lists_are_said_with_what_to_do(script, tmp_path):
     with pytest.raises(SystemExit, match="how to fetch"):
         script.read_packages(tmp_path)
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Packages of two sections, each described by its own words, and vectors in which English and French are alike."""
+    rng = np.random.default_rng(0)
+    words = [f"{section}{number}" for section in ("games", "sound") for number in range(30)]
+    matrix = rng.normal(size=(60, 8)) + np.repeat([[2.0], [-2.0]], 30, axis=0)
+    for code in ("en", "fr"):
+        fipp.Vectors([code + word for word in words], matrix).save(tmp_path / f"{code}.vec")
+    (tmp_path / "seed.tsv").write_text("".join(f"en{word}\tfr{word}\n" for word in words[::2]))
+    texts = {f"p{i}": (words[i % 2 * 30], rng.choice(words[i % 2 * 30 :][:30], 5)) for i in range(80)}
+    (tmp_path / "x_Packages").write_text(
+        "".join(f"Package: {name}\nSection: {word[:5]}\n\n" for name, (word, _) in texts.items())
+    )
+    for code in ("en", "fr"):
+        described = (
+            f"Package: {name}\nDescription-{code}: {' '.join(code + word for word in drawn)}\n\n"
+            for name, (_, drawn) in texts.items()
+        )
+        (tmp_path / f"x_Translation-{code}").write_text("".join(described))
+    monkeypatch.chdir(tmp_path)
+    files = ["--source", "en.vec", "--target", "fr.vec", "--dict", "seed.tsv", "--results", "kept"]
+    return ["script", ".", *files, "--least", "5", "--classifiers", "logistic"]
+
+
+def test_a_run_goes_on_where_it_was_and_single_methods_are_run_again(script, command, monkeypatch, capsys):
+    def lines_after(*options):
+        monkeypatch.setattr("sys.argv", [*command, *options])
+        script.main()
+        return Path("kept").read_text().splitlines()
+
+    assert len(lines_after("--methods", "not aligned", "procrustes")) == 2
+    assert len(lines_after("--methods", "procrustes", "fipp")) == 3  # Procrustes was there
+    assert len(lines_after("--methods", "fipp", "--again")) == 4
+    results = script.read_results(Path("kept"))
+    assert results["fr", "procrustes", "logistic"]["micro_f1"] > 0.9
+    low, high = results["fr", "fipp", "logistic"]["interval"]
+    assert low <= results["fr", "fipp", "logistic"]["micro_f1"] <= high
+    assert "micro F1" in capsys.readouterr().out

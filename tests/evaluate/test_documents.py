@@ -7,7 +7,14 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 
 import fipp
 from fipp.evaluate._tokens import Coverage
-from fipp.evaluate.documents import DocumentCorpus, DocumentResult, LogisticClassifier, f1_difference, transfer
+from fipp.evaluate.documents import (
+    DocumentCorpus,
+    DocumentResult,
+    LogisticClassifier,
+    f1_difference,
+    mean_f1_interval,
+    transfer,
+)
 from fipp.exceptions import FippError
 
 SOME = Coverage(10, 9, 5, 4, 2, 0)
@@ -75,6 +82,21 @@ def test_a_difference_of_the_same_texts_is_surer_than_two_intervals(rng):
     assert first.interval().low < second.interval().high  # they overlap
     with pytest.raises(FippError, match="not of the same texts"):
         f1_difference(first, DocumentResult(first.predicted, 1 - labels, tuple("abc"), "x", SOME, SOME))
+
+
+def test_the_interval_of_a_mean_over_trainings_is_that_of_the_same_texts_drawn_for_all(rng):
+    labels = rng.integers(2, size=(300, 3)).astype(np.int8)
+    trainings = [
+        DocumentResult((labels == 1) ^ (rng.random(labels.shape) < wrong), labels, tuple("abc"), "x", SOME, SOME)
+        for wrong in (0.2, 0.3)
+    ]
+    draw = np.random.default_rng(0)
+    means = []
+    for _ in range(1000):
+        rows = draw.integers(300, size=300)
+        means.append(np.mean([f1_score(labels[rows], r.predicted[rows], average="micro") for r in trainings]))
+    np.testing.assert_allclose(mean_f1_interval(trainings), np.quantile(means, [0.025, 0.975]))
+    assert mean_f1_interval(trainings[:1]) == trainings[0].interval()
 
 
 def test_a_topic_without_two_sides_is_decided_by_the_one_there_is(sample, aligned):

@@ -138,12 +138,14 @@ def test_mistakes_are_said_before_anything_is_learned(sample, aligned):
         transfer(aligned, train, test, "bert")
     with pytest.raises(FippError, match="esim has no setting 'layers'"):
         transfer(aligned, train, test, "esim", layers=2)
-    with pytest.raises(FippError, match="no word of the target sentences"):
+    with pytest.raises(FippError, match="no word of the target texts"):
         transfer(aligned, train, train, "logistic")
     with pytest.raises(FippError, match="same label"):
         transfer(aligned, train.take(np.flatnonzero(train.labels == 1)), test, LogisticInference())
 
 
 def test_settings_that_cannot_be_are_refused(torch, pairs):
-    with pytest.raises(FippError, match="hidden and max_words"):
+    with pytest.raises(FippError, match="hidden must be 1 or more"):
         ESIMClassifier(hidden=0).fit(*pairs)
+    with pytest.raises(FippError, match="max_words must be 1 or more"):
+        ESIMClassifier(max_words=0).fit(*pairs)

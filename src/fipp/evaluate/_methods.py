@@ -67,18 +67,25 @@ def each_method(
     procrustes maison None
     magic None there is no method 'magic'; known are ...
     """
-    from fipp._alignment import align
-
     for method in methods:
         started = aligned = time.process_time()
         result, error = None, None
         try:
-            space = (source, target) if method == NOT_ALIGNED else align(source, target, lexicon, method)
+            space = (source, target) if method == NOT_ALIGNED else _align(source, target, lexicon, method)
             aligned = time.process_time()
             result = measure(method, space)
         except _FAILURES as failure:
             error = " ".join(str(failure).split()) or type(failure).__name__
         yield Outcome(method, result, error, aligned - started, time.process_time() - aligned)
+
+
+def _align(source: Vectors, target: Vectors, lexicon: Lexicon, method: str) -> Alignment:
+    """Align; a method that finds its pairs by their spelling gets none, or it would be another."""
+    from fipp._alignment import align
+    from fipp.aligners import METHODS
+
+    finds_pairs = method in METHODS and METHODS[method].takes_identical_words
+    return align(source, target, None if finds_pairs else lexicon, method)
 
 
 def check_methods(methods: Iterable[str] | None) -> list[str]:

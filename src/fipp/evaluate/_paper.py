@@ -27,10 +27,23 @@ _INFERENCE = {
 }
 TASKS = {"documents": _DOCUMENTS, "inference": _INFERENCE}
 
-# By fipp's names. The paper's VecMap is the one without a dictionary.
-_NAMES = {name.lower(): name for name in _COLUMNS if name not in ("PROC", "VecMap")} | {
+# Figures that the paper marks: "language pairs for which unsupervised methods were unable to yield successful runs".
+_UNSUCCESSFUL = {
+    "documents": {
+        "de": ("GWA",),
+        "fr": ("GWA",),
+        "it": ("MUSE", "ICP", "GWA"),
+        "ru": ("MUSE", "GWA"),
+        "tr": ("MUSE", "GWA"),
+    },
+    "inference": {"de": ("GWA",), "fr": ("GWA",), "ru": ("MUSE", "GWA"), "tr": ("MUSE", "ICP", "GWA")},
+}
+
+# By fipp's names. The paper's VecMap and MUSE are those without a dictionary.
+_NAMES = {name.lower(): name for name in _COLUMNS if name not in ("PROC", "VecMap", "MUSE")} | {
     "procrustes": "PROC",
     "vecmap-unsupervised": "VecMap",
+    "muse-adversarial": "MUSE",
 }
 
 
@@ -65,6 +78,18 @@ def printed(task: str, pair: str, method: str) -> float | None:
     row = TASKS[task].get(target) if source == "en" else None
     column = _NAMES.get(method)
     return None if row is None or column is None else row[_COLUMNS.index(column)]
+
+
+def was_unsuccessful(task: str, pair: str, method: str) -> bool:
+    """Say whether the paper marks this figure as one of a method that had no successful run.
+
+    Examples
+    --------
+    >>> was_unsuccessful("documents", "en-fr", "gwa"), was_unsuccessful("documents", "en-fr", "fipp")
+    (True, False)
+    """
+    marked = _UNSUCCESSFUL[task].get(pair.removeprefix("en-"), ())
+    return printed(task, pair, method) is not None and _NAMES[method] in marked
 
 
 def printed_similarity(file_name: str) -> SimilarityFigures | None:

@@ -110,6 +110,15 @@ class EncodedTexts:
         """Words of each text."""
         return np.diff(self.offsets)
 
+    @property
+    def dim(self) -> int:
+        """Dimensions of the vectors."""
+        return int(self.matrix.shape[1])
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Give everything that a training on these texts depends on."""
+        return self.ids, self.offsets, self.matrix
+
     def padded(self, rows: NDArray[np.int64], max_words: int, at_least: int = 1) -> Padded:
         """Give these texts as a rectangle, cut after ``max_words``, and at least so wide.
 

@@ -50,15 +50,15 @@ class TableSpec:
     rows: str = ""
 
 
-# The paper's name of a method that fipp has beside the study's own. Its CCA does not whiten, its VecMap has no seed,
-# its Proc-B at 5K has 3K.
+# The paper's name of a method that fipp has beside the study's own. Its CCA does not whiten, its VecMap and MUSE
+# have no seed, its Proc-B at 5K has 3K.
 PAPER_NAMES = {
     "cca": "CCA",
     "cca-rotation": "CCA",
     "vecmap-unsupervised": "VecMap",
     "rcsls": "RCSLS",
     "dlv": "DLV",
-    "muse": "MUSE",
+    "muse-adversarial": "MUSE",
     "icp": "ICP",
     **dict.fromkeys(("procb", "proc-b", "procrustes-b", "bootstrap"), "PROC-B"),
 }

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from fipp.cli import _console, _options
 from fipp.cli._downstream import _common
 
-if TYPE_CHECKING:
-    from fipp.evaluate.documents import DocumentResult
-
 EXAMPLE = (
     "Example: [bold]fipp downstream documents en.vec fr.vec ted-cldc/ --pair en-fr --dict seed.tsv "
     "--methods none,procrustes,fipp[/bold]"
 )
+TASK = _common.Task("documents", "TED-CLDC", "cnn", "micro-averaged F1", "F1", "micro_f1")
 
 
 def command(
@@ -43,31 +42,15 @@ def command(
     The micro-averaged F1 of each method stands beside what the paper printed, for fastText vectors of Wikipedia: on
     others, compare differences, not levels.
     """
-    from fipp.evaluate._methods import each_method
     from fipp.evaluate.documents import load_ted, transfer
-    from fipp.evaluate.documents._transfer import make_classifier
 
     report = _console.Reporter(quiet or as_json)
     chosen = _common.split(methods)
-    network = {"epochs": epochs, "device": device} if classifier == "cnn" else {}
-    make_classifier(classifier, {**network, "random_state": random_state})
+    training = _common.Training(classifier, {"epochs": epochs, "device": device}, random_state, checkpoints)
+    _common.check_training(TASK, training)
     train = load_ted(corpus, pair, "train")
     test = load_ted(corpus, "-".join(reversed(pair.split("-"))), "test")
     report.note(f"{pair}: {len(train):,} documents to train on, {len(test):,} to test on, {len(train.topics)} topics")
-    train = train.sample(sample, random_state)
+    learn = partial(transfer, train=train.sample(sample, random_state), test=test)
     vectors = _common.load(source, target, dictionary, report, limit)
-
-    def measure(method: str, space: Any) -> DocumentResult:
-        options: dict[str, Any] = {**network, "random_state": random_state}
-        if classifier == "cnn":
-            options["checkpoint"] = _common.checkpoint_of(checkpoints, "documents", pair, method)
-        with report.progress(f"{method}: training") as progress:
-            return transfer(space, train, test, classifier, progress=progress, **options)
-
-    outcomes = list(each_method(*vectors, chosen, measure))
-    _common.check_outcomes(outcomes)
-    if as_json:
-        _console.show_json(_common.as_dict("documents", pair, outcomes))
-    else:
-        _console.heading(f"TED-CLDC, {pair}, {classifier}: micro-averaged F1")
-        _common.show_scores("documents", pair, "F1", outcomes, lambda result: result.micro_f1)
+    _common.compare(TASK, pair, vectors, chosen, training, learn, report, as_json)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from fipp.cli import _console, _options
 from fipp.cli._downstream import _common
 
-if TYPE_CHECKING:
-    from fipp.evaluate.inference import InferenceResult
-
 EXAMPLE = (
     "Example: [bold]fipp downstream inference en.vec fr.vec --dict seed.tsv --train multinli_1.0_train.jsonl "
     "--test xnli.test.tsv --language fr[/bold]"
 )
+TASK = _common.Task("inference", "XNLI", "esim", "accuracy", "accuracy", "accuracy")
 
 
 def command(
@@ -45,35 +44,20 @@ def command(
     The accuracy of each method stands beside what the paper printed, for fastText vectors of Wikipedia: on others,
     compare differences, not levels.
     """
-    from fipp.evaluate._methods import each_method
     from fipp.evaluate.inference import load_multinli, load_xnli, transfer
-    from fipp.evaluate.inference._transfer import make_classifier
 
     report = _console.Reporter(quiet or as_json)
     chosen = _common.split(methods)
-    network = {"epochs": epochs, "device": device, "hidden": hidden} if classifier == "esim" else {}
-    make_classifier(classifier, {**network, "random_state": random_state})
+    network = {"epochs": epochs, "device": device, "hidden": hidden}
+    training = _common.Training(classifier, network, random_state, checkpoints)
+    _common.check_training(TASK, training)
     other = load_xnli(test, language)
     english = load_multinli(train)
+    pair = f"en-{language}"
     report.note(
-        f"en-{language}: {len(english):,} pairs to train on ({english.left_out:,} without agreement left out), "
+        f"{pair}: {len(english):,} pairs to train on ({english.left_out:,} without agreement left out), "
         f"{len(other):,} to test on"
     )
-    english = english.sample(sample, random_state)
+    learn = partial(transfer, train=english.sample(sample, random_state), test=other)
     vectors = _common.load(source, target, dictionary, report, limit)
-    pair = f"en-{language}"
-
-    def measure(method: str, space: Any) -> InferenceResult:
-        options: dict[str, Any] = {**network, "random_state": random_state}
-        if classifier == "esim":
-            options["checkpoint"] = _common.checkpoint_of(checkpoints, "inference", pair, method)
-        with report.progress(f"{method}: training") as progress:
-            return transfer(space, english, other, classifier, progress=progress, **options)
-
-    outcomes = list(each_method(*vectors, chosen, measure))
-    _common.check_outcomes(outcomes)
-    if as_json:
-        _console.show_json(_common.as_dict("inference", pair, outcomes))
-    else:
-        _console.heading(f"XNLI, {pair}, {classifier}: accuracy")
-        _common.show_scores("inference", pair, "accuracy", outcomes, lambda result: result.accuracy)
+    _common.compare(TASK, pair, vectors, chosen, training, learn, report, as_json)

@@ -3,7 +3,7 @@
 from fipp.evaluate._tokens import Coverage, EncodedTexts, encode, tokenize
 from fipp.evaluate.documents._classifiers import CLASSIFIERS, CNNClassifier, LogisticClassifier
 from fipp.evaluate.documents._corpus import DocumentCorpus
-from fipp.evaluate.documents._result import DocumentResult, f1_difference
+from fipp.evaluate.documents._result import DocumentResult, f1_difference, mean_f1_interval
 from fipp.evaluate.documents._ted import load_ted
 from fipp.evaluate.documents._transfer import transfer
 
@@ -18,6 +18,7 @@ __all__ = [
     "encode",
     "f1_difference",
     "load_ted",
+    "mean_f1_interval",
     "tokenize",
     "transfer",
 ]

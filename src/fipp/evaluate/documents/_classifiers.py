@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from fipp.evaluate._network_classifier import NetworkClassifier
 from fipp.evaluate._tokens import EncodedTexts
-from fipp.evaluate._torch import choose_device, require_torch
 from fipp.exceptions import FippError
 from fipp.linalg import Progress
 
-_PREDICT_AT_ONCE = 256
-
-
-class DocumentClassifier(Protocol):
-    """What `transfer` needs of a classifier."""
-
-    def fit(self, texts: EncodedTexts, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Any:
-        """Learn from texts and labels of 1, 0 and -1."""
-
-    def predict(self, texts: EncodedTexts) -> NDArray[np.bool_]:
-        """Say for each text and topic whether it is about it."""
+if TYPE_CHECKING:
+    import torch
 
 
 class LogisticClassifier(BaseEstimator):
@@ -83,7 +74,7 @@ class LogisticClassifier(BaseEstimator):
         return np.stack(columns, axis=1).astype(bool)
 
 
-class CNNClassifier(BaseEstimator):
+class CNNClassifier(NetworkClassifier):
     """The convolutional network of the paper's section 5.2: a binary decision for each topic, word vectors fixed.
 
     The paper refers for it to Glavaš et al. (2019) and gives neither widths nor counts; the defaults are ours.
@@ -126,6 +117,9 @@ class CNNClassifier(BaseEstimator):
     CNNClassifier(epochs=5, filters=4)
     """
 
+    _what = "the CNN classifier"
+    _predict_at_once = 256
+
     def __init__(
         self,
         *,
@@ -157,65 +151,29 @@ class CNNClassifier(BaseEstimator):
         self.checkpoint = checkpoint
         self.random_state = random_state
 
-    def fit(self, texts: EncodedTexts, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Self:
-        """Train on encoded texts and labels of shape (texts, topics)."""
-        torch = require_torch("the CNN classifier")
-        from fipp.evaluate._torch_training import TrainingSettings, fingerprint_of, seeded, train
-        from fipp.evaluate.documents._cnn import TopicCNN, masked_loss
-
-        self._check()
-        labels = np.asarray(labels, dtype=np.int8)
-        self.span_ = texts.span()
-        texts = texts.within(self.span_)
-        device = choose_device(self.device)
-        with torch.random.fork_rng():
-            torch.manual_seed(seeded(self.random_state))
-            self.network_ = TopicCNN(
-                texts.matrix.shape[1],
-                labels.shape[1],
-                self.widths,
-                self.filters,
-                shared=self.shared,
-                dropout=self.dropout,
-            ).to(device)
-        wanted = torch.tensor(labels, device=device)
-        settings = TrainingSettings(
-            **{name: getattr(self, name) for name in TrainingSettings.__dataclass_fields__ if hasattr(self, name)}
-        )
-        trained = train(
-            self.network_,
-            lambda rows: masked_loss(self._logits(texts, rows), wanted[torch.from_numpy(rows).to(device)]),
-            len(texts),
-            settings,
-            fingerprint=fingerprint_of(self.get_params(), texts.ids, texts.offsets, texts.matrix, labels),
-            progress=progress,
-        )
-        self.history_, self.best_epoch_ = trained.history, trained.best_epoch
-        return self
-
-    def predict(self, texts: EncodedTexts) -> NDArray[np.bool_]:
-        """Say for each text and topic whether it is about it."""
-        torch = require_torch("the CNN classifier")
-        texts = texts.within(self.span_)
-        rows = np.arange(len(texts))
-        blocks = []
-        with torch.no_grad():
-            for start in range(0, len(rows), _PREDICT_AT_ONCE):
-                logits = self._logits(texts, rows[start : start + _PREDICT_AT_ONCE])
-                blocks.append((logits > 0).cpu().numpy())
-        return np.concatenate(blocks)
-
-    def _logits(self, texts: EncodedTexts, rows: NDArray[np.int64]) -> Any:
-        from fipp.evaluate._torch_lookup import look_up
-
-        words, lengths = look_up(texts, rows, self.max_words, self.network_, at_least=max(self.widths))
-        return self.network_(words, lengths)
-
     def _check(self) -> None:
         if not self.widths or min(self.widths) < 1 or self.filters < 1:
             raise FippError("widths and filters are numbers of 1 or more")
-        if self.max_words < 1 or not 0 <= self.dropout < 1:
-            raise FippError("max_words must be 1 or more, and dropout at least 0 and below 1")
+
+    def _make_network(self, dim: int, labels: NDArray[np.int8]) -> torch.nn.Module:
+        from fipp.evaluate.documents._cnn import TopicCNN
+
+        return TopicCNN(dim, labels.shape[1], self.widths, self.filters, shared=self.shared, dropout=self.dropout)
+
+    def _scores(self, texts: EncodedTexts, rows: NDArray[np.int64]) -> torch.Tensor:
+        from fipp.evaluate._torch_lookup import look_up
+
+        words, lengths = look_up(texts, rows, self.max_words, self.network_, at_least=max(self.widths))
+        logits: torch.Tensor = self.network_(words, lengths)
+        return logits
+
+    def _loss(self, scores: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+        from fipp.evaluate.documents._cnn import masked_loss
+
+        return masked_loss(scores, wanted)
+
+    def _decide(self, scores: torch.Tensor) -> torch.Tensor:
+        return scores > 0
 
 
 CLASSIFIERS: dict[str, type[Any]] = {"cnn": CNNClassifier, "logistic": LogisticClassifier}

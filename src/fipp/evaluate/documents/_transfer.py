@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import clone
-
 from fipp.evaluate._tokens import encode
-from fipp.evaluate._transfer import sides_of
-from fipp.evaluate.documents._classifiers import CLASSIFIERS, DocumentClassifier
+from fipp.evaluate._transfer import Classifier, make_classifier, train_and_tell
+from fipp.evaluate.documents._classifiers import CLASSIFIERS
 from fipp.evaluate.documents._corpus import DocumentCorpus
 from fipp.evaluate.documents._result import DocumentResult
 from fipp.exceptions import FippError
@@ -23,7 +21,7 @@ def transfer(
     space: Alignment | tuple[Vectors, Vectors],
     train: DocumentCorpus,
     test: DocumentCorpus,
-    classifier: str | DocumentClassifier = "cnn",
+    classifier: str | Classifier = "cnn",
     *,
     progress: Progress | None = None,
     **options: Any,
@@ -64,35 +62,6 @@ def transfer(
         raise FippError(
             f"the topics to train on ({', '.join(train.topics)}) are not those to test on ({', '.join(test.topics)})"
         )
-    source, target = sides_of(space)
-    model = make_classifier(classifier, options)
-    training_texts = encode(train.texts, *source)
-    test_texts = encode(test.texts, *target)
-    for texts, side in ((training_texts, "source"), (test_texts, "target")):
-        if not len(texts.ids):
-            raise FippError(f"no word of the {side} texts has a vector: are the vectors of that language?")
-    model.fit(training_texts, train.labels, progress=progress)
-    name = classifier if isinstance(classifier, str) else type(model).__name__
-    predicted = model.predict(test_texts)
-    return DocumentResult(predicted, test.labels, test.topics, name, training_texts.coverage, test_texts.coverage)
-
-
-def make_classifier(classifier: str | DocumentClassifier, options: dict[str, Any]) -> DocumentClassifier:
-    """Give a new classifier of this name, or like the one given, with these settings.
-
-    Examples
-    --------
-    >>> make_classifier("logistic", {"C": 1.0})
-    LogisticClassifier(C=1.0)
-    """
-    if not isinstance(classifier, str):
-        copy: DocumentClassifier = clone(classifier).set_params(**options)
-        return copy
-    if classifier not in CLASSIFIERS:
-        raise FippError(f"there is no classifier {classifier!r}; known are {', '.join(CLASSIFIERS)}")
-    kind = CLASSIFIERS[classifier]
-    unknown = sorted(set(options) - set(kind._get_param_names()))
-    if unknown:
-        raise FippError(f"{classifier} has no setting {unknown[0]!r}; it has {', '.join(kind._get_param_names())}")
-    made: DocumentClassifier = kind(**options)
-    return made
+    model, name = make_classifier(classifier, options, CLASSIFIERS)
+    told = train_and_tell(space, train, test, model, name, lambda corpus, side: encode(corpus.texts, *side), progress)
+    return DocumentResult(told.predicted, test.labels, test.topics, told.classifier, told.training, told.test)

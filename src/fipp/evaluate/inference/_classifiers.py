@@ -3,40 +3,54 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple, Protocol, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from fipp.evaluate._tokens import EncodedTexts
-from fipp.evaluate._torch import choose_device, require_torch
+from fipp.evaluate._network_classifier import NetworkClassifier
+from fipp.evaluate._tokens import Coverage, EncodedTexts
 from fipp.evaluate.inference._corpus import LABELS
 from fipp.exceptions import FippError
 from fipp.linalg import Progress
 
-_PREDICT_AT_ONCE = 128
+if TYPE_CHECKING:
+    import torch
 
 
-class EncodedPairs(NamedTuple):
-    """Premises and hypotheses as rows of word vectors."""
+@dataclass(frozen=True)
+class EncodedPairs:
+    """Premises and hypotheses as rows of word vectors, which they share."""
 
     premises: EncodedTexts
     hypotheses: EncodedTexts
 
+    def __len__(self) -> int:
+        return len(self.premises)
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of the vectors."""
+        return self.premises.dim
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many words of both were found."""
+        return self.premises.coverage
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """Give everything that a training on these pairs depends on."""
+        return *self.premises.arrays(), *self.hypotheses.arrays()
+
+    def span(self) -> NDArray[np.float32] | None:
+        """Give the directions that hold all vectors in use; None if nothing less than d does."""
+        return self.premises.span()
+
     def within(self, span: NDArray[np.float32] | None) -> EncodedPairs:
         """Give the same pairs with vectors as coordinates in a span."""
         return EncodedPairs(self.premises.within(span), self.hypotheses.within(span))
-
-
-class InferenceClassifier(Protocol):
-    """What `transfer` needs of a classifier."""
-
-    def fit(self, pairs: EncodedPairs, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Any:
-        """Learn from pairs and the numbers of their labels."""
-
-    def predict(self, pairs: EncodedPairs) -> NDArray[np.int8]:
-        """Give the number of the label of each pair."""
 
 
 class LogisticInference(BaseEstimator):
@@ -81,7 +95,7 @@ def _features(pairs: EncodedPairs) -> NDArray[np.float32]:
     return np.hstack([u, v, np.abs(u - v), u * v * np.sqrt(np.float32(u.shape[1]))])
 
 
-class ESIMClassifier(BaseEstimator):
+class ESIMClassifier(NetworkClassifier):
     """ESIM (Chen et al. 2017), the model of the paper's section 5.2, with word vectors fixed.
 
     BiLSTM encoder, soft alignment of the words of both sentences, comparison, BiLSTM composition, mean and maximum, and
@@ -120,6 +134,9 @@ class ESIMClassifier(BaseEstimator):
     ESIMClassifier(hidden=50)
     """
 
+    _what = "ESIM"
+    _predict_at_once = 128
+
     def __init__(
         self,
         *,
@@ -147,57 +164,30 @@ class ESIMClassifier(BaseEstimator):
         self.checkpoint = checkpoint
         self.random_state = random_state
 
-    def fit(self, pairs: EncodedPairs, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Self:
-        """Train on encoded pairs and the numbers of their labels."""
-        torch = require_torch("ESIM")
-        from fipp.evaluate._torch_training import TrainingSettings, fingerprint_of, seeded, train
+    def _check(self) -> None:
+        if self.hidden < 1:
+            raise FippError("hidden must be 1 or more")
+
+    def _make_network(self, dim: int, labels: NDArray[np.int8]) -> torch.nn.Module:
         from fipp.evaluate.inference._esim import ESIM
 
-        if self.hidden < 1 or self.max_words < 1 or not 0 <= self.dropout < 1:
-            raise FippError("hidden and max_words must be 1 or more, and dropout at least 0 and below 1")
-        self.span_ = pairs.premises.span()  # premises and hypotheses share their matrix
-        pairs = pairs.within(self.span_)
-        device = choose_device(self.device)
-        with torch.random.fork_rng():
-            torch.manual_seed(seeded(self.random_state))
-            dim = pairs.premises.matrix.shape[1]
-            self.network_ = ESIM(dim, self.hidden, len(LABELS), self.dropout).to(device)
-        wanted = torch.tensor(np.asarray(labels, dtype=np.int64), device=device)
-        settings = TrainingSettings(
-            **{name: getattr(self, name) for name in TrainingSettings.__dataclass_fields__ if hasattr(self, name)}
-        )
-        arrays = [array for texts in pairs for array in (texts.ids, texts.offsets, texts.matrix)]
-        trained = train(
-            self.network_,
-            lambda rows: torch.nn.functional.cross_entropy(
-                self._scores(pairs, rows), wanted[torch.from_numpy(rows).to(device)]
-            ),
-            len(labels),
-            settings,
-            fingerprint=fingerprint_of(self.get_params(), *arrays, np.asarray(labels)),
-            progress=progress,
-        )
-        self.history_, self.best_epoch_ = trained.history, trained.best_epoch
-        return self
+        return ESIM(dim, self.hidden, len(LABELS), self.dropout)
 
-    def predict(self, pairs: EncodedPairs) -> NDArray[np.int8]:
-        """Give the number of the label of each pair."""
-        torch = require_torch("ESIM")
-        pairs = pairs.within(self.span_)
-        rows = np.arange(len(pairs.premises))
-        blocks = []
-        with torch.no_grad():
-            for start in range(0, len(rows), _PREDICT_AT_ONCE):
-                scores = self._scores(pairs, rows[start : start + _PREDICT_AT_ONCE])
-                blocks.append(scores.argmax(dim=1).cpu().numpy())
-        return np.concatenate(blocks).astype(np.int8)
-
-    def _scores(self, pairs: EncodedPairs, rows: NDArray[np.int64]) -> Any:
+    def _scores(self, texts: EncodedPairs, rows: NDArray[np.int64]) -> torch.Tensor:
         from fipp.evaluate._torch_lookup import look_up
 
-        premises = look_up(pairs.premises, rows, self.max_words, self.network_)
-        hypotheses = look_up(pairs.hypotheses, rows, self.max_words, self.network_)
-        return self.network_(*premises, *hypotheses)
+        premises = look_up(texts.premises, rows, self.max_words, self.network_)
+        hypotheses = look_up(texts.hypotheses, rows, self.max_words, self.network_)
+        scores: torch.Tensor = self.network_(*premises, *hypotheses)
+        return scores
+
+    def _loss(self, scores: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(scores, wanted.long())
+
+    def _decide(self, scores: torch.Tensor) -> torch.Tensor:
+        return scores.argmax(dim=1).char()
 
 
 CLASSIFIERS: dict[str, type[Any]] = {"esim": ESIMClassifier, "logistic": LogisticInference}

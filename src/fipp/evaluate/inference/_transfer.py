@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import clone
-
 from fipp.evaluate._tokens import EncodedTexts, encode
-from fipp.evaluate._transfer import Side, sides_of
-from fipp.evaluate.inference._classifiers import CLASSIFIERS, EncodedPairs, InferenceClassifier
+from fipp.evaluate._transfer import Classifier, Side, make_classifier, train_and_tell
+from fipp.evaluate.inference._classifiers import CLASSIFIERS, EncodedPairs
 from fipp.evaluate.inference._corpus import InferenceCorpus
 from fipp.evaluate.inference._result import InferenceResult
-from fipp.exceptions import FippError
 from fipp.io import Vectors
 from fipp.linalg import Progress
 
@@ -24,7 +21,7 @@ def transfer(
     space: Alignment | tuple[Vectors, Vectors],
     train: InferenceCorpus,
     test: InferenceCorpus,
-    classifier: str | InferenceClassifier = "esim",
+    classifier: str | Classifier = "esim",
     *,
     progress: Progress | None = None,
     **options: Any,
@@ -61,38 +58,9 @@ def transfer(
     >>> transfer(alignment, english, french, "logistic", C=100.0).accuracy
     1.0
     """
-    source, target = sides_of(space)
-    model = make_classifier(classifier, options)
-    training_pairs, test_pairs = _encode(train, source), _encode(test, target)
-    for pairs, side in ((training_pairs, "source"), (test_pairs, "target")):
-        if not len(pairs.premises.ids) and not len(pairs.hypotheses.ids):
-            raise FippError(f"no word of the {side} sentences has a vector: are the vectors of that language?")
-    model.fit(training_pairs, train.labels, progress=progress)
-    name = classifier if isinstance(classifier, str) else type(model).__name__
-    predicted = model.predict(test_pairs)
-    coverages = (pairs.premises.coverage for pairs in (training_pairs, test_pairs))
-    return InferenceResult(predicted, test.labels, name, *coverages)
-
-
-def make_classifier(classifier: str | InferenceClassifier, options: dict[str, Any]) -> InferenceClassifier:
-    """Give a new classifier of this name, or like the one given, with these settings.
-
-    Examples
-    --------
-    >>> make_classifier("logistic", {"C": 0.5})
-    LogisticInference(C=0.5)
-    """
-    if not isinstance(classifier, str):
-        copy: InferenceClassifier = clone(classifier).set_params(**options)
-        return copy
-    if classifier not in CLASSIFIERS:
-        raise FippError(f"there is no classifier {classifier!r}; known are {', '.join(CLASSIFIERS)}")
-    kind = CLASSIFIERS[classifier]
-    unknown = sorted(set(options) - set(kind._get_param_names()))
-    if unknown:
-        raise FippError(f"{classifier} has no setting {unknown[0]!r}; it has {', '.join(kind._get_param_names())}")
-    made: InferenceClassifier = kind(**options)
-    return made
+    model, name = make_classifier(classifier, options, CLASSIFIERS)
+    told = train_and_tell(space, train, test, model, name, _encode, progress)
+    return InferenceResult(told.predicted, test.labels, told.classifier, told.training, told.test)
 
 
 def _encode(corpus: InferenceCorpus, side: Side) -> EncodedPairs:

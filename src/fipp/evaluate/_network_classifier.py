@@ -1,0 +1,90 @@
+"""What the networks of all tasks share: how one is trained on encoded texts, and tells of others block by block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from fipp.evaluate._torch import choose_device, require_torch
+from fipp.exceptions import FippError
+from fipp.linalg import Progress
+
+if TYPE_CHECKING:
+    import torch
+
+
+class NetworkClassifier(BaseEstimator):
+    """A classifier by a network over fixed word vectors; a kind of network fills in the steps at the end.
+
+    Its settings include ``dropout``, ``max_words``, ``device``, ``random_state`` and those of `TrainingSettings`.
+    """
+
+    _what: ClassVar[str]
+    _predict_at_once: ClassVar[int]
+    dropout: float
+    max_words: int
+    device: str
+    random_state: int
+
+    def fit(self, texts: Any, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Self:
+        """Train on encoded texts and their labels."""
+        torch = require_torch(self._what)
+        from fipp.evaluate._torch_training import TrainingSettings, fingerprint_of, seeded, train
+
+        self._check()
+        if self.max_words < 1 or not 0 <= self.dropout < 1:
+            raise FippError("max_words must be 1 or more, and dropout at least 0 and below 1")
+        labels = np.ascontiguousarray(labels, dtype=np.int8)
+        self.span_ = texts.span()
+        texts = texts.within(self.span_)
+        device = choose_device(self.device)
+        with torch.random.fork_rng():
+            torch.manual_seed(seeded(self.random_state))
+            self.network_ = self._make_network(texts.dim, labels).to(device)
+        wanted = torch.tensor(labels, device=device)
+        names = set(TrainingSettings.__dataclass_fields__) & set(self.get_params())
+        trained = train(
+            self.network_,
+            lambda rows: self._loss(self._scores(texts, rows), wanted[torch.from_numpy(rows).to(device)]),
+            len(texts),
+            TrainingSettings(**{name: getattr(self, name) for name in names}),
+            fingerprint=fingerprint_of(self.get_params(), *texts.arrays(), labels),
+            progress=progress,
+        )
+        self.history_, self.best_epoch_ = trained.history, trained.best_epoch
+        return self
+
+    def predict(self, texts: Any) -> NDArray[Any]:
+        """Tell the labels of encoded texts."""
+        torch = require_torch(self._what)
+        texts = texts.within(self.span_)
+        rows = np.arange(len(texts))
+        blocks = []
+        with torch.no_grad():
+            for start in range(0, len(rows), self._predict_at_once):
+                scores = self._scores(texts, rows[start : start + self._predict_at_once])
+                blocks.append(self._decide(scores).cpu().numpy())
+        return np.concatenate(blocks)
+
+    def _check(self) -> None:
+        """Refuse settings of this kind of network that cannot be."""
+        raise NotImplementedError
+
+    def _make_network(self, dim: int, labels: NDArray[np.int8]) -> torch.nn.Module:
+        """Give the network with its first parameters."""
+        raise NotImplementedError
+
+    def _scores(self, texts: Any, rows: NDArray[np.int64]) -> torch.Tensor:
+        """Give what the network says of the texts with these row numbers."""
+        raise NotImplementedError
+
+    def _loss(self, scores: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+        """Give the mean loss of what it says."""
+        raise NotImplementedError
+
+    def _decide(self, scores: torch.Tensor) -> torch.Tensor:
+        """Give the labels that it comes to."""
+        raise NotImplementedError
