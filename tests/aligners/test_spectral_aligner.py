@@ -79,7 +79,10 @@ def test_the_ridge_falls_with_the_number_of_pairs(noisy):
 
 def test_no_whitening_and_no_weights_have_the_inner_products_of_procrustes(noisy):
     X, Y = noisy
-    aligner, procrustes = Spectral(reweight=0, whiten=0).fit(X, Y), Procrustes().fit(X, Y)
+    aligner, procrustes = (
+        Spectral(reweight=0, whiten=0).fit(X, Y),
+        Procrustes("unit+centre+unit").fit(X, Y),
+    )
     np.testing.assert_allclose(aligner.map_ @ aligner.target_map_.T, procrustes.map_, atol=1e-5)
     products = aligner.transform(X) @ aligner.transform_target(Y).T
     np.testing.assert_allclose(products, procrustes.transform(X) @ procrustes.transform_target(Y).T, atol=1e-5)
@@ -122,7 +125,12 @@ def test_a_saved_model_maps_both_sides_as_before(aligner, turned, noisy, tmp_pat
     assert aligner.transform(X).shape[1] == aligner.transform_target(Y).shape[1]
 
 
-@pytest.mark.parametrize("aligner", [Spectral(), Spectral(base=Procrustes()), Procrustes()], ids=str)
+# The mean of a vocabulary in which words stand twice would be another.
+@pytest.mark.parametrize(
+    "aligner",
+    [Spectral(preprocess="unit"), Spectral(preprocess="unit", base=Procrustes()), Procrustes()],
+    ids=str,
+)
 def test_a_pair_of_weight_two_is_the_pair_counted_twice(aligner, noisy):
     X, Y = noisy
     weighted = fit_weighted(aligner, X, Y, pairs(0, 100), np.array([2.0] * 40 + [1.0] * 60))
@@ -189,3 +197,10 @@ def test_settings_of_the_base_can_be_reached_and_cloned():
 def test_invalid_settings_are_refused_and_named(wrong, noisy):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Spectral(**wrong).fit(*noisy)
+
+
+def test_spaces_that_share_nothing_are_mapped_to_nothing():
+    # Of unit length and without its mean, a space of one dimension and one sign is empty.
+    X = np.linspace(1, 2, 30)[:, None]
+    aligner = Spectral().fit(X, X, pairs(0, 30))
+    assert aligner.transform(X).shape == (30, 1) and not aligner.transform(X).any()

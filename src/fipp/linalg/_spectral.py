@@ -78,7 +78,7 @@ def spectral_maps(moments: SeedMoments, whiten: float, ridge: float) -> Spectral
     Returns
     -------
     SpectralMaps
-        Of min(d1, d2) directions, without those in which the seed says nothing.
+        Of min(d1, d2) directions, without those in which the seed says nothing, but of one at least.
 
     Examples
     --------
@@ -89,6 +89,8 @@ def spectral_maps(moments: SeedMoments, whiten: float, ridge: float) -> Spectral
     roots = [_inverse_root(C, whiten, ridge) for C in (moments.source, moments.target)]
     U, s, Vt = np.linalg.svd(roots[0] @ moments.cross @ roots[1], full_matrices=False)
     keep = s > np.finfo(np.float32).eps * s.max(initial=0)
+    # Where nothing is shared at all, one direction without any weight still makes a space.
+    keep[0] = True
     return SpectralMaps(roots[0] @ U[:, keep], roots[1] @ Vt[keep].T, s[keep])
 
 
