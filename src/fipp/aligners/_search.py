@@ -184,10 +184,11 @@ class Search:
         name, aligner = self.best.candidate.name, self.best.candidate.aligner
         weight = _LEARNED_WEIGHT if aligner.takes_weights else 1.0
         tried = self._try([_learning(name, aligner, rounds, weight) for rounds in range(1, _ROUNDS + 1)])
+        self._take_if_clearly_better(_best(tried))
         if weight != 1:
             # Found pairs count as much as known ones.
-            tried += self._try([_learning(name, aligner, _best(tried).candidate.rounds, 1.0)])
-        self._take_if_clearly_better(_best(tried))
+            (alike,) = self._try([_learning(name, aligner, _best(tried).candidate.rounds, 1.0)])
+            self._take_if_better(alike) if self.best.candidate.rounds else self._take_if_clearly_better(alike)
 
     def _try_ranking(self) -> None:
         """Try the best with its map refined so that known pairs rank before others."""
@@ -204,8 +205,11 @@ class Search:
         (tried,) = self._try(
             [corrected], lambda part: [Local.correcting(linear[part], self.X, self.Y, self._pairs(part))]
         )
-        if tried.mrr > self.best.mrr:
-            self.best = tried
+        self._take_if_better(tried)
+
+    def _take_if_better(self, trial: Trial) -> None:
+        if trial.mrr > self.best.mrr:
+            self.best = trial
 
     def _take_if_clearly_better(self, trial: Trial) -> None:
         """Take what is better by more than a standard error of the difference."""
