@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class NetworkClassifier(BaseEstimator):
+class NetworkClassifier(BaseEstimator, ABC):
     """A classifier by a network over fixed word vectors; a kind of network fills in the steps at the end.
 
     Its settings include ``dropout``, ``max_words``, ``device``, ``random_state`` and those of `TrainingSettings`.
@@ -69,22 +70,22 @@ class NetworkClassifier(BaseEstimator):
                 blocks.append(self._decide(scores).cpu().numpy())
         return np.concatenate(blocks)
 
+    @abstractmethod
     def _check(self) -> None:
         """Refuse settings of this kind of network that cannot be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _make_network(self, dim: int, labels: NDArray[np.int8]) -> torch.nn.Module:
         """Give the network with its first parameters."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _scores(self, texts: Any, rows: NDArray[np.int64]) -> torch.Tensor:
         """Give what the network says of the texts with these row numbers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _loss(self, scores: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
         """Give the mean loss of what it says."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _decide(self, scores: torch.Tensor) -> torch.Tensor:
         """Give the labels that it comes to."""
-        raise NotImplementedError
