@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN = .venv/bin
 # What the tests install; `dev,peers` adds the larger libraries that readers are compared with.
 EXTRAS ?= dev
+# A test runs on each core; threads of several tests that wait for each other would take longer.
+ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .PHONY: demo test lint bench clean help
 
@@ -13,7 +15,7 @@ demo: .venv/demo  ## align the bundled English and French vectors and show trans
 	$(BIN)/fipp demo
 
 test: .venv/dev lint  ## check style and types, run every test, every docstring and every code block of the README
-	$(BIN)/python -m pytest
+	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal
 
 lint: .venv/dev  ## style and types
 	$(BIN)/ruff check .

@@ -23,6 +23,12 @@ def own_cache(tmp_path_factory):
         yield
 
 
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch):
+    """Tables are as wide as they are without a terminal, whatever runs the tests."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
