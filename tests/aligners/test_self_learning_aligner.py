@@ -7,9 +7,9 @@ import pytest
 from sklearn.base import clone
 
 from fipp import FIPP, Alignment, FippWarning, Procrustes, Ridge, SelfLearning, Spectral, Vectors
-from fipp.aligners._agreement import agreement
 from fipp.aligners._consistency import MARGIN, SURE, consistency
 from fipp.aligners._self_learned import Round, chance_consistency, plan
+from fipp.aligners._trust import agreement, confidence
 from fipp.aligners._wrapper import fit_weighted
 from fipp.evaluate import bli
 
@@ -249,3 +249,32 @@ def test_the_filter_weighs_what_self_learning_fits(rng):
     weights = np.where(np.arange(len(everything)) < 60, 1, 0.5) * agreement(X, Y, everything)
     expected = fit_weighted(Spectral(), X, Y, everything, weights)
     np.testing.assert_array_equal(learned.transform(X), expected.transform(X))
+
+
+def test_found_pairs_count_by_the_square_of_their_rank_by_csls(rng):
+    X = rng.standard_normal((200, 10)).astype(np.float32)
+    Y = (X @ np.linalg.qr(rng.standard_normal((10, 10)))[0] + 0.4 * rng.standard_normal((200, 10))).astype(np.float32)
+    known = pairs(0, 60)
+    learned, alike = (SelfLearning(n_rounds=1, weighting=kind, learned_weight=0.5) for kind in ("csls", None))
+    learned.fit(X, Y, known), alike.fit(X, Y, known)
+    np.testing.assert_array_equal(learned.learned_pairs_, alike.learned_pairs_)
+    start = Spectral().fit(X, Y, known)
+    A, B = (
+        side / np.linalg.norm(side, axis=1, keepdims=True) for side in (start.transform(X), start.transform_target(Y))
+    )
+    cosines = A @ B.T
+    csls = (
+        2 * cosines
+        - np.sort(cosines, axis=1)[:, -10:].mean(axis=1)[:, None]
+        - np.sort(cosines, axis=0)[-10:].mean(axis=0)
+    )
+    ranks = csls[tuple(learned.learned_pairs_.T)].argsort().argsort() + 1.0
+    everything = np.concatenate([known, learned.learned_pairs_])
+    for fitted, weights in ((learned, 0.5 * ranks**2 / np.mean(ranks**2)), (alike, np.full(len(ranks), 0.5))):
+        expected = fit_weighted(Spectral(), X, Y, everything, np.concatenate([np.ones(60), weights]))
+        np.testing.assert_allclose(fitted.transform(X), expected.transform(X), atol=1e-5)
+
+
+def test_pairs_that_are_all_alike_are_trusted_alike():
+    np.testing.assert_array_equal(confidence(np.zeros(4)), np.ones(4))
+    assert confidence(np.empty(0)).shape == (0,)

@@ -159,19 +159,26 @@ def _rows_in_blocks(
     return backward
 
 
-def mean_csls(A: NDArray[np.float32], B: NDArray[np.float32], hubs: Hubness, pairs: NDArray[np.int64]) -> float:
-    """Give the mean CSLS of some pairs of rows of unit length, 0 if there are none.
+def csls_of_pairs(
+    A: NDArray[np.float32], B: NDArray[np.float32], hubs: Hubness, pairs: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Give the CSLS of some pairs of rows of unit length.
 
     Examples
     --------
     >>> A = np.eye(2, dtype=np.float32)
-    >>> mean_csls(A, A, hubness(A, A, 2), np.array([[0, 0], [1, 1]]))
-    1.0
+    >>> csls_of_pairs(A, A, hubness(A, A, 2), np.array([[0, 0], [0, 1]]))
+    array([ 1., -1.], dtype=float32)
     """
     rows, columns = pairs[:, 0], pairs[:, 1]
     cosines = np.einsum("ij,ij->i", A[rows], B[columns])
-    values = 2 * cosines - hubs.source[rows] - hubs.target[columns]
-    return float(values.mean(dtype=np.float64)) if len(values) else 0.0
+    csls: NDArray[np.float32] = 2 * cosines - hubs.source[rows] - hubs.target[columns]
+    return csls
+
+
+def mean_csls(A: NDArray[np.float32], B: NDArray[np.float32], hubs: Hubness, pairs: NDArray[np.int64]) -> float:
+    """Give the mean of `csls_of_pairs`, 0 if there are none."""
+    return float(csls_of_pairs(A, B, hubs, pairs).mean(dtype=np.float64)) if len(pairs) else 0.0
 
 
 def from_similarity_distributions(

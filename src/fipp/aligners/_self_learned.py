@@ -5,19 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fipp.aligners._agreement import agreement
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._consistency import MARGIN, SURE, consistency
-from fipp.aligners._dictionary import hubness, induce, mean_csls
+from fipp.aligners._dictionary import csls_of_pairs, hubness, induce
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._starts import by_chance
+from fipp.aligners._trust import agreement, confidence
 from fipp.aligners._wrapper import WrappingAligner, fit_weighted
 from fipp.exceptions import FippWarning
 from fipp.linalg import Progress, unit_rows
@@ -45,12 +45,14 @@ class SelfLearning(WrappingAligner):
     n_rounds : int, default=3
         How often.
     learned_weight : float, default=1
-        What a found pair counts beside a known one, for aligners that take weights.
+        What found pairs count beside known ones in the mean, for aligners that take weights.
     n_neighbours : int, default=10
         Neighbours in r.
-    weighting : {"filter"} or None, default=None
-        ``"filter"`` makes pairs count for more on whose inner products with all others both spaces agree, as they do in
-        FIPP's rotation, for aligners that take weights. On the vectors that we have it did not help.
+    weighting : {"csls", "filter"} or None, default="csls"
+        Which pairs count for more, for aligners that take weights. ``"csls"``: found pairs by the square of their rank
+        by CSLS, because those that are nearest are right several times as often as the others. ``"filter"``: pairs on
+        whose inner products with all others both spaces agree, as in FIPP's rotation; on the vectors that we have it
+        did not help. None: all found pairs alike.
 
     Attributes
     ----------
@@ -86,7 +88,7 @@ class SelfLearning(WrappingAligner):
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "learned_weight": [Interval(Real, 0, None, closed="neither")],
         "n_neighbours": [Interval(Integral, 1, None, closed="left")],
-        "weighting": [StrOptions({"filter"}), None],
+        "weighting": [StrOptions({"csls", "filter"}), None],
     }
 
     def __init__(
@@ -97,7 +99,7 @@ class SelfLearning(WrappingAligner):
         n_rounds: int = 3,
         learned_weight: float = 1.0,
         n_neighbours: int = 10,
-        weighting: Literal["filter"] | None = None,
+        weighting: Literal["csls", "filter"] | None = "csls",
     ) -> None:
         self.aligner = aligner
         self.n_words = n_words
@@ -120,7 +122,7 @@ class SelfLearning(WrappingAligner):
             weighting=self.weighting,
             progress=progress,
         )
-        self.learned_pairs_, self.mean_csls_ = learned.pairs, learned.mean_csls
+        self.learned_pairs_, self.mean_csls_ = learned.pairs, learned.mean_csls()
         self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, self.learned_weight, self.weighting)
         self._judge(X, Y, aligner, rounds)
 
@@ -174,7 +176,16 @@ class Learned(NamedTuple):
     """Pairs that choose each other."""
 
     pairs: NDArray[np.int64]
-    mean_csls: float
+    csls: NDArray[np.float32]
+
+    @classmethod
+    def guessed(cls, pairs: NDArray[np.int64]) -> Self:
+        """Take pairs found in some other way, none more to be trusted than the others."""
+        return cls(pairs, np.zeros(len(pairs), np.float32))
+
+    def mean_csls(self) -> float:
+        """Give the mean CSLS, 0 if there are no pairs."""
+        return float(self.csls.mean(dtype=np.float64)) if len(self.csls) else 0.0
 
     def fit(
         self,
@@ -183,11 +194,12 @@ class Learned(NamedTuple):
         known: NDArray[np.int64],
         aligner: BaseAligner,
         weight: float,
-        weighting: Literal["filter"] | None = None,
+        weighting: Literal["csls", "filter"] | None = "csls",
     ) -> BaseAligner:
         """Fit an aligner on the known pairs and these."""
         pairs = np.concatenate([known, self.pairs])
-        weights = np.concatenate([np.ones(len(known)), np.full(len(self.pairs), weight)])
+        trust = confidence(self.csls) if weighting == "csls" else np.ones(len(self.pairs))
+        weights = np.concatenate([np.ones(len(known)), weight * trust])
         if weighting == "filter":
             weights *= agreement(X, Y, pairs)
         with warnings.catch_warnings():
@@ -204,7 +216,7 @@ def learn_in_rounds(
     *,
     weight: float = 1.0,
     n_neighbours: int = 10,
-    weighting: Literal["filter"] | None = None,
+    weighting: Literal["csls", "filter"] | None = "csls",
     start: Learned | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Learned]:
@@ -220,11 +232,11 @@ def learn_in_rounds(
         Fitted in every round that does not ask for a rotation.
     rounds : sequence of Round
     weight : float, default=1.0
-        What a found pair counts beside a known one.
+        What found pairs count beside known ones in the mean.
     n_neighbours : int, default=10
         Of CSLS.
-    weighting : {"filter"} or None, default=None
-        Whether pairs on which both spaces agree count for more.
+    weighting : {"csls", "filter"} or None, default="csls"
+        Which pairs count for more, see `SelfLearning`.
     start : Learned, optional
         Pairs found in some other way, to begin with.
     progress : callable, optional
@@ -235,7 +247,7 @@ def learn_in_rounds(
     Learned
         What was found in each round.
     """
-    found = start or Learned(np.empty((0, 2), np.int64), 0.0)
+    found = start or Learned.guessed(np.empty((0, 2), np.int64))
     for done, current in enumerate(rounds):
         if progress is not None:
             progress(done, len(rounds))
@@ -281,7 +293,7 @@ def chance_consistency(
     with warnings.catch_warnings():
         # Of pairs that mean nothing.
         warnings.simplefilter("ignore", FippWarning)
-        found = learn(X, Y, nothing, aligner, rounds, start=Learned(by_chance(X, Y), 0.0), progress=progress)
+        found = learn(X, Y, nothing, aligner, rounds, start=Learned.guessed(by_chance(X, Y)), progress=progress)
         return consistency(X, Y, found.pairs, aligner, rounds[-1].n_words)
 
 
@@ -292,4 +304,4 @@ def _mutual(fitted: BaseAligner, X: NDArray, Y: NDArray, known: NDArray[np.int64
     pairs = induce(A, B, hubs).mutual()
     rows, columns = pairs.T
     fresh = ~np.isin(rows, known[:, 0]) & ~np.isin(columns, known[:, 1]) & A[rows].any(axis=1) & B[columns].any(axis=1)
-    return Learned(pairs[fresh], mean_csls(A, B, hubs, pairs[fresh]))
+    return Learned(pairs[fresh], csls_of_pairs(A, B, hubs, pairs[fresh]))

@@ -134,7 +134,7 @@ class Unsupervised(GuessingAligner):
         for number, (name, find) in enumerate(starts.items(), 1):
             if name == _COUPLING and any(other.consistency >= enough for other in tried):
                 continue
-            first = Learned(find(), 0.0)
+            first = Learned.guessed(find())
             part = _part(progress, number, starts)
             found = learn(X, Y, self.pairs_, aligner, rounds, start=first, progress=part) if len(first.pairs) else first
             holds = consistency(X, Y, found.pairs, aligner, self.n_words)

@@ -1,9 +1,10 @@
-"""How far two spaces agree on what pairs have to do with each other: FIPP's weights, for any aligner."""
+"""How far pairs can be trusted: weights for any aligner that takes them."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from fipp.linalg import filtered_gram, residual_weights
 from fipp.preprocess import make_preprocess
@@ -26,3 +27,17 @@ def agreement(X: NDArray, Y: NDArray, pairs: NDArray[np.int64], epsilon: float =
     (gram,) = filtered_gram(X_s, X_t, None, [epsilon])
     weights = residual_weights(gram.residual_norms(lam=1.0))
     return weights / weights.mean()
+
+
+def confidence(csls: NDArray) -> NDArray[np.float64]:
+    """Give how far each found pair can be trusted among all, 1 in the mean: the square of its rank by CSLS.
+
+    Of the words that choose each other, those that are nearest are translations several times as often as the others.
+
+    Examples
+    --------
+    >>> confidence(np.array([0.4, -0.2, 0.1, 0.1])).round(2)
+    array([2.17, 0.14, 0.85, 0.85])
+    """
+    squares = rankdata(csls).astype(np.float64) ** 2
+    return squares / squares.mean() if len(squares) else squares
