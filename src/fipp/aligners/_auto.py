@@ -38,8 +38,8 @@ class Auto(GuessingAligner):
     ----------
     budget : float, default=150
         Seconds after which nothing further is tried. What is chosen depends on it only if time runs out.
-    n_words : int, default=12000
-        Words of either side that self-learning pairs.
+    n_words : int, default=30000
+        Words of either side that self-learning pairs in its last round.
     random_state : int, default=0
         Which pairs are held out.
 
@@ -72,7 +72,7 @@ class Auto(GuessingAligner):
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(self, *, budget: float = 150.0, n_words: int = 12_000, random_state: int = 0) -> None:
+    def __init__(self, *, budget: float = 150.0, n_words: int = 30_000, random_state: int = 0) -> None:
         self.budget = budget
         self.n_words = n_words
         self.random_state = random_state
@@ -89,7 +89,7 @@ class Auto(GuessingAligner):
             self.aligner_, self.chosen_, self.trials_ = learner, f"without known pairs, from {learner.describe()}", "[]"
             return
         if len(np.unique(self.pairs_[:, 0])) < _FEWEST_TO_CHOOSE:
-            learner = SelfLearning(Spectral(reweight=1.0), n_words=self.n_words)
+            learner = SelfLearning(Spectral(reweight=1.0), n_words=self.n_words, learned_weight=0.5)
             self.aligner_ = learner.fit(X, Y, self.pairs_, progress=progress)
             self.chosen_, self.trials_ = "self-learning from few pairs", "[]"
             return

@@ -32,8 +32,9 @@ _HUB_WORDS = 1000
 _RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
 # Rounds of self-learning; it stops after the one that held-out words like best.
 _ROUNDS = 3
-# Numbers of steps of refinement by ranking.
+# Numbers of steps of refinement by ranking, and the words among which it looks for hard negatives.
 _STEPS = (3, 6, 10)
+_RANKED_WORDS = 12_000
 # What found pairs count beside known ones, in the rounds and as the first choice afterwards.
 _LEARNED_WEIGHT = 0.3
 
@@ -127,11 +128,18 @@ class Search:
         else:
             fitted = clone(candidate.aligner).fit(self.X, self.Y, pairs)
         if candidate.steps:
-            (fitted,) = self._refine(fitted, pairs, [candidate.steps])
+            (fitted,) = self._refine(fitted, candidate, held_out, [candidate.steps])
         return Local.correcting(fitted, self.X, self.Y, pairs) if candidate.local else fitted
 
-    def _refine(self, fitted: BaseAligner, pairs: NDArray[np.int64], steps: Sequence[int]) -> list[BaseAligner]:
-        return Ranking(n_words=self.n_words).refine(fitted, self.X, self.Y, pairs, steps)
+    def _refine(
+        self, fitted: BaseAligner, candidate: Candidate, held_out: int | None, steps: Sequence[int]
+    ) -> list[BaseAligner]:
+        """Refine by the known pairs and the more trusted half of those that were found, if any were."""
+        pairs = self._pairs(held_out)
+        if candidate.rounds:
+            found = self._learn(candidate.aligner, held_out)[candidate.rounds - 1]
+            pairs = np.concatenate([pairs, found.trusted()])
+        return Ranking(n_words=min(self.n_words, _RANKED_WORDS)).refine(fitted, self.X, self.Y, pairs, steps)
 
     def _pairs(self, held_out: int | None) -> NDArray[np.int64]:
         return self.pairs if held_out is None else self.pairs[~self.parts[held_out]]
@@ -195,7 +203,7 @@ class Search:
         best = self.best.candidate
         candidates = [best._replace(name=f"{best.name}, {steps} steps of ranking", steps=steps) for steps in _STEPS]
         start = self.best.fitted
-        tried = self._try(candidates, lambda part: self._refine(start[part], self._pairs(part), _STEPS))
+        tried = self._try(candidates, lambda part: self._refine(start[part], best, part, _STEPS))
         self._take_if_clearly_better(_best(tried))
 
     def _try_local(self) -> None:

@@ -22,9 +22,11 @@ from fipp.aligners._wrapper import WrappingAligner, fit_weighted
 from fipp.exceptions import FippWarning
 from fipp.linalg import Progress, unit_rows
 
-# From few pairs, the vocabulary grows to its full size in these steps, and a rotation, which needs the fewest pairs, is
-# learned in them.
-_GROWTH = (0.25, 0.42, 0.67)
+# The vocabulary grows to its full size in these steps: the rarer words are, the fewer of those that choose each other
+# belong together, and it takes a good map to tell them.
+_GROWTH = (0.4, 0.67)
+# From few pairs, it grows to the first of these in steps in which a rotation is learned, which needs the fewest pairs.
+_GROWTH_FROM_FEW = (0.25, 0.42, 0.67)
 # A seed is small if it has fewer pairs than this many times the smaller dimension.
 _SMALL_SEED = 2
 
@@ -34,14 +36,15 @@ class SelfLearning(WrappingAligner):
 
     The mapped vocabularies' most frequent words are paired where each is the other's best by
     CSLS(x, y) = 2 cos(x, y) − r(x) − r(y); the known pairs stay, their words get no others, and the aligner is fitted
-    on all. From few pairs it starts with a rotation and few frequent words, whose number grows.
+    on all. The number of words grows from round to round; from few pairs it starts with a rotation and much fewer.
 
     Parameters
     ----------
     aligner : aligner, optional
         What is fitted; `Spectral` without it.
-    n_words : int, default=12000
-        So many of the first words of either side are paired; files of vectors begin with the frequent ones.
+    n_words : int, default=30000
+        So many of the first words of either side are paired in the last round, two fifths of them in the first; files
+        of vectors begin with the frequent ones.
     n_rounds : int, default=3
         How often.
     learned_weight : float, default=1
@@ -95,7 +98,7 @@ class SelfLearning(WrappingAligner):
         self,
         aligner: Any = None,
         *,
-        n_words: int = 12_000,
+        n_words: int = 30_000,
         n_rounds: int = 3,
         learned_weight: float = 1.0,
         n_neighbours: int = 10,
@@ -158,18 +161,21 @@ class Round(NamedTuple):
 
 
 def plan(pairs: NDArray[np.int64], X: NDArray, Y: NDArray, n_words: int, n_rounds: int) -> list[Round]:
-    """Give the rounds: some more with a growing vocabulary if the seed is small.
+    """Give the rounds with a growing vocabulary, and some more before them if the seed is small.
 
     Examples
     --------
-    >>> X = np.zeros((10, 3))
-    >>> plan(np.zeros((7, 2)), X, X, 8, 1), [r.n_words for r in plan(np.zeros((2, 2)), X, X, 8, 1)]
-    ([Round(n_words=8, rotation=False)], [2, 3, 5, 8])
+    >>> X = np.zeros((1000, 3))
+    >>> [r.n_words for r in plan(np.zeros((7, 2)), X, X, 500, 3)]
+    [200, 335, 500]
+    >>> [r.n_words for r in plan(np.zeros((2, 2)), X, X, 500, 3)]
+    [50, 84, 134, 200, 335, 500]
     """
+    shares = [*_GROWTH[: n_rounds - 1], *[1.0] * max(1, n_rounds - len(_GROWTH))]
+    sizes = [max(1, min(round(share * n_words), max(len(X), len(Y)))) for share in shares]
     small = len(pairs) < _SMALL_SEED * min(X.shape[1], Y.shape[1])
-    n_words = min(n_words, max(len(X), len(Y)))
-    growing = [Round(max(1, round(share * n_words)), True) for share in _GROWTH] if small else []
-    return [*growing, *(Round(n_words, False) for _ in range(n_rounds))]
+    before = [max(1, round(share * sizes[0])) for share in _GROWTH_FROM_FEW] if small else []
+    return [*(Round(size, True) for size in before), *(Round(size, False) for size in sizes)]
 
 
 class Learned(NamedTuple):
@@ -182,6 +188,10 @@ class Learned(NamedTuple):
     def guessed(cls, pairs: NDArray[np.int64]) -> Self:
         """Take pairs found in some other way, none more to be trusted than the others."""
         return cls(pairs, np.zeros(len(pairs), np.float32))
+
+    def trusted(self) -> NDArray[np.int64]:
+        """Give the half of the pairs with the higher CSLS."""
+        return self.pairs[self.csls > np.median(self.csls)] if len(self.csls) else self.pairs
 
     def mean_csls(self) -> float:
         """Give the mean CSLS, 0 if there are no pairs."""

@@ -50,10 +50,11 @@ class Unsupervised(GuessingAligner):
         The first pairs: the guesses, distributions of similarities, or a coupling, which needs POT (``pip install
         'fipp[ot]'``). ``"auto"`` tries the guesses, if there are enough, and the similarities; a coupling if POT is
         there and both have failed. The pairs that hold together best are taken.
-    n_words : int, default=12000
-        So many of the first words of either side are paired.
+    n_words : int, default=30000
+        So many of the first words of either side are paired in the last round, two fifths of them before starts are
+        compared.
     n_rounds : int, default=4
-        Rounds with all of these words.
+        Rounds before starts are compared, after those with a growing vocabulary; two more with more words come after.
     margin : float, default=0.15
         How much better than from a random start the other half must find each other, as mean reciprocal rank.
 
@@ -102,7 +103,7 @@ class Unsupervised(GuessingAligner):
         aligner: Any = None,
         *,
         start: Literal["auto", "spelling", "similarities", "gromov-wasserstein"] = "auto",
-        n_words: int = 12_000,
+        n_words: int = 30_000,
         n_rounds: int = 4,
         margin: float = 0.15,
     ) -> None:
@@ -124,7 +125,8 @@ class Unsupervised(GuessingAligner):
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         aligner = Spectral(reweight=1.0) if self.aligner is None else self.aligner
-        rounds = plan(self.pairs_, X, Y, self.n_words, self.n_rounds)
+        *growing, first, larger, largest = plan(self.pairs_, X, Y, self.n_words, 3)
+        rounds = [*growing, *[first] * self.n_rounds]
         guesses = self._checked_guesses(X, Y)
         starts = self._starts(X, Y, guesses)
         self.n_guesses_ = len(guesses)
@@ -134,17 +136,20 @@ class Unsupervised(GuessingAligner):
         for number, (name, find) in enumerate(starts.items(), 1):
             if name == _COUPLING and any(other.consistency >= enough for other in tried):
                 continue
-            first = Learned.guessed(find())
-            part = _part(progress, number, starts)
-            found = learn(X, Y, self.pairs_, aligner, rounds, start=first, progress=part) if len(first.pairs) else first
-            holds = consistency(X, Y, found.pairs, aligner, self.n_words)
-            tried.append(_Tried(name, len(first.pairs), holds, found))
+            start = found = Learned.guessed(find())
+            if len(start.pairs):
+                part = _part(progress, number, starts)
+                found = learn(X, Y, self.pairs_, aligner, rounds, start=start, progress=part)
+            holds = consistency(X, Y, found.pairs, aligner, first.n_words)
+            tried.append(_Tried(name, len(start.pairs), holds, found))
         best = max(tried, key=lambda each: each.consistency)
         if best.consistency < enough:
             raise FippError(_failure(tried, self.chance_consistency_, self.margin, self.n_guesses_))
-        self.start_, self.consistency_, self.learned_pairs_ = best.start, best.consistency, best.found.pairs
+        self.start_, self.consistency_ = best.start, best.consistency
         self.starts_ = json.dumps([each.as_dict() for each in tried])
-        self.aligner_ = best.found.fit(X, Y, self.pairs_, aligner, 1.0)
+        learned = learn(X, Y, self.pairs_, aligner, [larger, largest], start=best.found)
+        self.learned_pairs_ = learned.pairs
+        self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, 1.0)
         if progress is not None:
             progress(1, 1)
 
