@@ -84,7 +84,7 @@ def test_where_the_other_words_have_nothing_in_common_self_learning_is_not_chose
     assert "self-learning" not in aligner.chosen_
     found = scores(aligner)
     learned = [score for name, score in found.items() if "self-learning" in name]
-    assert len(learned) >= 4 and max(learned) < found[aligner.chosen_] + 0.02
+    assert len(learned) >= 3 and max(learned) < found[aligner.chosen_] + 0.02
     np.testing.assert_array_equal(aligner.aligner_.pairs_, pairs(0, 300))
 
 

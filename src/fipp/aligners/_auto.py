@@ -38,7 +38,7 @@ class Auto(GuessingAligner):
     ----------
     budget : float, default=150
         Seconds after which nothing further is tried. What is chosen depends on it only if time runs out.
-    n_words : int, default=30000
+    n_words : int, default=20000
         Words of either side that self-learning pairs in its last round.
     random_state : int, default=0
         Which pairs are held out.
@@ -72,7 +72,7 @@ class Auto(GuessingAligner):
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
-    def __init__(self, *, budget: float = 150.0, n_words: int = 30_000, random_state: int = 0) -> None:
+    def __init__(self, *, budget: float = 150.0, n_words: int = 20_000, random_state: int = 0) -> None:
         self.budget = budget
         self.n_words = n_words
         self.random_state = random_state

@@ -18,7 +18,7 @@ from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
 from fipp.aligners._ridge import Ridge
-from fipp.aligners._score import reciprocal_ranks
+from fipp.aligners._score import reciprocal_ranks_both_ways
 from fipp.aligners._self_learned import Learned, learn_in_rounds, plan
 from fipp.aligners._spectral import Spectral
 from fipp.linalg import Progress
@@ -31,7 +31,7 @@ _FEW_WORDS, _MANY_WORDS = 1500, 6000
 _HUB_WORDS = 1000
 _RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
 # Rounds of self-learning; it stops after the one that held-out words like best.
-_ROUNDS = 3
+_ROUNDS = 2
 # Numbers of steps of refinement by ranking, and the words among which it looks for hard negatives.
 _STEPS = (3, 6, 10)
 _RANKED_WORDS = 12_000
@@ -171,9 +171,8 @@ class Search:
 
     def _score(self, fitted: Sequence[BaseAligner], held_out: NDArray[np.int64]) -> NDArray[np.float64]:
         """Give the mean of both reciprocal ranks, by cosine and by CSLS, of each held-out word."""
-        by_cosine = reciprocal_ranks(fitted, self.X, self.Y, held_out)
-        by_csls = reciprocal_ranks(fitted, self.X, self.Y, held_out, retrieval="csls", n_hub_words=_HUB_WORDS)
-        return (by_cosine + by_csls) / 2
+        ranks = [reciprocal_ranks_both_ways(each, self.X, self.Y, held_out, _HUB_WORDS) for each in fitted]
+        return np.mean(ranks, axis=1)
 
     def _try_spectral(self) -> None:
         candidates = [Candidate(f"spectral, ridge {ridge:g}", Spectral(ridge)) for ridge in _RIDGES]
@@ -204,7 +203,7 @@ class Search:
         candidates = [best._replace(name=f"{best.name}, {steps} steps of ranking", steps=steps) for steps in _STEPS]
         start = self.best.fitted
         tried = self._try(candidates, lambda part: self._refine(start[part], best, part, _STEPS))
-        self._take_if_clearly_better(_best(tried))
+        self._take_if_better(_best(tried))
 
     def _try_local(self) -> None:
         """Try the best with local corrections, which cost nothing to speak of."""

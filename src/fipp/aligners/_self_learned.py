@@ -22,10 +22,10 @@ from fipp.aligners._wrapper import WrappingAligner, fit_weighted
 from fipp.exceptions import FippWarning
 from fipp.linalg import Progress, unit_rows
 
-# The vocabulary grows to its full size in these steps: the rarer words are, the fewer of those that choose each other
-# belong together, and it takes a good map to tell them.
-_GROWTH = (0.4, 0.67)
-# From few pairs, it grows to the first of these in steps in which a rotation is learned, which needs the fewest pairs.
+# The first round has so many of the words: the rarer they are, the fewer of those that choose each other belong
+# together, and it takes a good map to tell which.
+_FIRST = 0.6
+# From few pairs, their number grows to this in steps in which a rotation is learned, which needs the fewest pairs.
 _GROWTH_FROM_FEW = (0.25, 0.42, 0.67)
 # A seed is small if it has fewer pairs than this many times the smaller dimension.
 _SMALL_SEED = 2
@@ -36,14 +36,14 @@ class SelfLearning(WrappingAligner):
 
     The mapped vocabularies' most frequent words are paired where each is the other's best by
     CSLS(x, y) = 2 cos(x, y) − r(x) − r(y); the known pairs stay, their words get no others, and the aligner is fitted
-    on all. The number of words grows from round to round; from few pairs it starts with a rotation and much fewer.
+    on all. The number of words grows after the first round; from few pairs it starts with a rotation and fewer still.
 
     Parameters
     ----------
     aligner : aligner, optional
         What is fitted; `Spectral` without it.
-    n_words : int, default=30000
-        So many of the first words of either side are paired in the last round, two fifths of them in the first; files
+    n_words : int, default=20000
+        So many of the first words of either side are paired, three fifths of them in the first of several rounds; files
         of vectors begin with the frequent ones.
     n_rounds : int, default=3
         How often.
@@ -98,7 +98,7 @@ class SelfLearning(WrappingAligner):
         self,
         aligner: Any = None,
         *,
-        n_words: int = 30_000,
+        n_words: int = 20_000,
         n_rounds: int = 3,
         learned_weight: float = 1.0,
         n_neighbours: int = 10,
@@ -161,17 +161,17 @@ class Round(NamedTuple):
 
 
 def plan(pairs: NDArray[np.int64], X: NDArray, Y: NDArray, n_words: int, n_rounds: int) -> list[Round]:
-    """Give the rounds with a growing vocabulary, and some more before them if the seed is small.
+    """Give the rounds, with fewer words in the first of several, and more with still fewer if the seed is small.
 
     Examples
     --------
     >>> X = np.zeros((1000, 3))
     >>> [r.n_words for r in plan(np.zeros((7, 2)), X, X, 500, 3)]
-    [200, 335, 500]
+    [300, 500, 500]
     >>> [r.n_words for r in plan(np.zeros((2, 2)), X, X, 500, 3)]
-    [50, 84, 134, 200, 335, 500]
+    [75, 126, 201, 300, 500, 500]
     """
-    shares = [*_GROWTH[: n_rounds - 1], *[1.0] * max(1, n_rounds - len(_GROWTH))]
+    shares = [_FIRST, *[1.0] * (n_rounds - 1)] if n_rounds > 1 else [1.0]
     sizes = [max(1, min(round(share * n_words), max(len(X), len(Y)))) for share in shares]
     small = len(pairs) < _SMALL_SEED * min(X.shape[1], Y.shape[1])
     before = [max(1, round(share * sizes[0])) for share in _GROWTH_FROM_FEW] if small else []

@@ -50,11 +50,10 @@ class Unsupervised(GuessingAligner):
         The first pairs: the guesses, distributions of similarities, or a coupling, which needs POT (``pip install
         'fipp[ot]'``). ``"auto"`` tries the guesses, if there are enough, and the similarities; a coupling if POT is
         there and both have failed. The pairs that hold together best are taken.
-    n_words : int, default=30000
-        So many of the first words of either side are paired in the last round, two fifths of them before starts are
-        compared.
+    n_words : int, default=20000
+        So many of the first words of either side are paired in the end, three fifths of them until starts are compared.
     n_rounds : int, default=4
-        Rounds before starts are compared, after those with a growing vocabulary; two more with more words come after.
+        Rounds until starts are compared, after those with a growing vocabulary; two more with all words come after.
     margin : float, default=0.15
         How much better than from a random start the other half must find each other, as mean reciprocal rank.
 
@@ -103,7 +102,7 @@ class Unsupervised(GuessingAligner):
         aligner: Any = None,
         *,
         start: Literal["auto", "spelling", "similarities", "gromov-wasserstein"] = "auto",
-        n_words: int = 30_000,
+        n_words: int = 20_000,
         n_rounds: int = 4,
         margin: float = 0.15,
     ) -> None:
@@ -125,7 +124,7 @@ class Unsupervised(GuessingAligner):
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         aligner = Spectral(reweight=1.0) if self.aligner is None else self.aligner
-        *growing, first, larger, largest = plan(self.pairs_, X, Y, self.n_words, 3)
+        *growing, first, larger = plan(self.pairs_, X, Y, self.n_words, 2)
         rounds = [*growing, *[first] * self.n_rounds]
         guesses = self._checked_guesses(X, Y)
         starts = self._starts(X, Y, guesses)
@@ -147,7 +146,7 @@ class Unsupervised(GuessingAligner):
             raise FippError(_failure(tried, self.chance_consistency_, self.margin, self.n_guesses_))
         self.start_, self.consistency_ = best.start, best.consistency
         self.starts_ = json.dumps([each.as_dict() for each in tried])
-        learned = learn(X, Y, self.pairs_, aligner, [larger, largest], start=best.found)
+        learned = learn(X, Y, self.pairs_, aligner, [larger, larger], start=best.found)
         self.learned_pairs_ = learned.pairs
         self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, 1.0)
         if progress is not None:
