@@ -14,7 +14,6 @@ from sklearn.utils._param_validation import Interval
 from fipp.aligners._guessing import GuessingAligner
 from fipp.aligners._search import Search
 from fipp.aligners._self_learned import SelfLearning
-from fipp.aligners._spectral import Spectral
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.exceptions import FippWarning
 from fipp.linalg import Progress
@@ -89,7 +88,7 @@ class Auto(GuessingAligner):
             self.aligner_, self.chosen_, self.trials_ = learner, f"without known pairs, from {learner.describe()}", "[]"
             return
         if len(np.unique(self.pairs_[:, 0])) < _FEWEST_TO_CHOOSE:
-            learner = SelfLearning(Spectral(reweight=1.0), n_words=self.n_words, learned_weight=0.5)
+            learner = SelfLearning(n_words=self.n_words, learned_weight=0.5, ranking_steps=3)
             self.aligner_ = learner.fit(X, Y, self.pairs_, progress=progress)
             self.chosen_, self.trials_ = "self-learning from few pairs", "[]"
             return

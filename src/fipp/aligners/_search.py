@@ -16,7 +16,6 @@ from fipp.aligners._fipp import FIPP
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
-from fipp.aligners._ranking import Ranking
 from fipp.aligners._ridge import Ridge
 from fipp.aligners._score import reciprocal_ranks_both_ways
 from fipp.aligners._self_learned import Learned, learn_in_rounds, plan
@@ -32,9 +31,8 @@ _HUB_WORDS = 1000
 _RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
 # Rounds of self-learning; it stops after the one that held-out words like best.
 _ROUNDS = 2
-# Numbers of steps of refinement by ranking, and the words among which it looks for hard negatives.
+# Numbers of steps of refinement by ranking.
 _STEPS = (3, 6, 10)
-_RANKED_WORDS = 12_000
 # What found pairs count beside known ones, in the rounds and as the first choice afterwards.
 _LEARNED_WEIGHT = 0.3
 
@@ -135,11 +133,9 @@ class Search:
         self, fitted: BaseAligner, candidate: Candidate, held_out: int | None, steps: Sequence[int]
     ) -> list[BaseAligner]:
         """Refine by the known pairs and the more trusted half of those that were found, if any were."""
-        pairs = self._pairs(held_out)
-        if candidate.rounds:
-            found = self._learn(candidate.aligner, held_out)[candidate.rounds - 1]
-            pairs = np.concatenate([pairs, found.trusted()])
-        return Ranking(n_words=min(self.n_words, _RANKED_WORDS)).refine(fitted, self.X, self.Y, pairs, steps)
+        nothing = Learned.guessed(np.empty((0, 2), np.int64))
+        found = self._learn(candidate.aligner, held_out)[candidate.rounds - 1] if candidate.rounds else nothing
+        return found.refine(fitted, self.X, self.Y, self._pairs(held_out), steps)
 
     def _pairs(self, held_out: int | None) -> NDArray[np.int64]:
         return self.pairs if held_out is None else self.pairs[~self.parts[held_out]]

@@ -15,6 +15,7 @@ from fipp.aligners._base import BaseAligner
 from fipp.aligners._consistency import MARGIN, SURE, consistency
 from fipp.aligners._dictionary import csls_of_pairs, hubness, induce
 from fipp.aligners._procrustes import Procrustes
+from fipp.aligners._ranking import Ranking
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._starts import by_chance
 from fipp.aligners._trust import agreement, confidence
@@ -27,6 +28,8 @@ from fipp.linalg import Progress, unit_rows
 _FIRST = 0.6
 # From few pairs, their number grows to this in steps in which a rotation is learned, which needs the fewest pairs.
 _GROWTH_FROM_FEW = (0.25, 0.42, 0.67)
+# Refinement by ranking looks for hard negatives among so many words.
+_RANKED_WORDS = 12_000
 # A seed is small if it has fewer pairs than this many times the smaller dimension.
 _SMALL_SEED = 2
 
@@ -56,6 +59,9 @@ class SelfLearning(WrappingAligner):
         by CSLS, because those that are nearest are right several times as often as the others. ``"filter"``: pairs on
         whose inner products with all others both spaces agree, as in FIPP's rotation; on the vectors that we have it
         did not help. None: all found pairs alike.
+    ranking_steps : int, default=0
+        After the last round, steps of refinement by `Ranking` of the known pairs and the half of the found ones with
+        the higher CSLS, for linear aligners.
 
     Attributes
     ----------
@@ -92,6 +98,7 @@ class SelfLearning(WrappingAligner):
         "learned_weight": [Interval(Real, 0, None, closed="neither")],
         "n_neighbours": [Interval(Integral, 1, None, closed="left")],
         "weighting": [StrOptions({"csls", "filter"}), None],
+        "ranking_steps": [Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(
@@ -103,6 +110,7 @@ class SelfLearning(WrappingAligner):
         learned_weight: float = 1.0,
         n_neighbours: int = 10,
         weighting: Literal["csls", "filter"] | None = "csls",
+        ranking_steps: int = 0,
     ) -> None:
         self.aligner = aligner
         self.n_words = n_words
@@ -110,6 +118,7 @@ class SelfLearning(WrappingAligner):
         self.learned_weight = learned_weight
         self.n_neighbours = n_neighbours
         self.weighting = weighting
+        self.ranking_steps = ranking_steps
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         aligner = Spectral() if self.aligner is None else self.aligner
@@ -127,6 +136,8 @@ class SelfLearning(WrappingAligner):
         )
         self.learned_pairs_, self.mean_csls_ = learned.pairs, learned.mean_csls()
         self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, self.learned_weight, self.weighting)
+        if self.ranking_steps:
+            (self.aligner_,) = learned.refine(self.aligner_, X, Y, self.pairs_, [self.ranking_steps])
         self._judge(X, Y, aligner, rounds)
 
     def _judge(self, X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round]) -> None:
@@ -192,6 +203,15 @@ class Learned(NamedTuple):
     def trusted(self) -> NDArray[np.int64]:
         """Give the half of the pairs with the higher CSLS."""
         return self.pairs[self.csls > np.median(self.csls)] if len(self.csls) else self.pairs
+
+    def refine(
+        self, fitted: BaseAligner, X: NDArray, Y: NDArray, known: NDArray[np.int64], steps: Sequence[int]
+    ) -> list[BaseAligner]:
+        """Refine a fitted linear aligner by ranking, with the known pairs and the trusted ones of these."""
+        pairs = np.concatenate([known, self.trusted()])
+        return (
+            Ranking(n_words=_RANKED_WORDS).refine(fitted, X, Y, pairs, steps) if len(pairs) else [fitted] * len(steps)
+        )
 
     def mean_csls(self) -> float:
         """Give the mean CSLS, 0 if there are no pairs."""

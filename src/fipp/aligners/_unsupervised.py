@@ -56,6 +56,9 @@ class Unsupervised(GuessingAligner):
         Rounds until starts are compared, after those with a growing vocabulary; two more with all words come after.
     margin : float, default=0.15
         How much better than from a random start the other half must find each other, as mean reciprocal rank.
+    ranking_steps : int, default=3
+        In the end, steps of refinement by `Ranking` of the half of the found pairs with the higher CSLS, for linear
+        aligners.
 
     Attributes
     ----------
@@ -95,6 +98,7 @@ class Unsupervised(GuessingAligner):
         "n_words": [Interval(Integral, 1, None, closed="left")],
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "margin": [Interval(Real, 0, 1, closed="both")],
+        "ranking_steps": [Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(
@@ -105,12 +109,14 @@ class Unsupervised(GuessingAligner):
         n_words: int = 20_000,
         n_rounds: int = 4,
         margin: float = 0.15,
+        ranking_steps: int = 3,
     ) -> None:
         self.aligner = aligner
         self.start = start
         self.n_words = n_words
         self.n_rounds = n_rounds
         self.margin = margin
+        self.ranking_steps = ranking_steps
 
     @property
     def needs_pairs(self) -> bool:
@@ -123,7 +129,7 @@ class Unsupervised(GuessingAligner):
         return _DESCRIBED[self.start_].format(self.n_guesses_)
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        aligner = Spectral(reweight=1.0) if self.aligner is None else self.aligner
+        aligner, last = (Spectral(reweight=1.0), Spectral()) if self.aligner is None else (self.aligner, self.aligner)
         *growing, first, larger = plan(self.pairs_, X, Y, self.n_words, 2)
         rounds = [*growing, *[first] * self.n_rounds]
         guesses = self._checked_guesses(X, Y)
@@ -148,7 +154,9 @@ class Unsupervised(GuessingAligner):
         self.starts_ = json.dumps([each.as_dict() for each in tried])
         learned = learn(X, Y, self.pairs_, aligner, [larger, larger], start=best.found)
         self.learned_pairs_ = learned.pairs
-        self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, 1.0)
+        self.aligner_ = learned.fit(X, Y, self.pairs_, last, 1.0)
+        if self.aligner_.linear and self.ranking_steps:
+            (self.aligner_,) = learned.refine(self.aligner_, X, Y, self.pairs_, [self.ranking_steps])
         if progress is not None:
             progress(1, 1)
 
