@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from fipp import Alignment, Auto, FippWarning, Local, Procrustes, SelfLearning, Spectral, Vectors
 from fipp.aligners._holdout import held_out_parts
+from fipp.aligners._score import reciprocal_ranks, reciprocal_ranks_both_ways
 from fipp.evaluate import bli
 
 N, SEED = 800, 220
@@ -219,3 +220,16 @@ def test_settings_can_be_cloned_and_set(chosen):
 def test_invalid_settings_are_refused_and_named(wrong, spaces):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Auto(**wrong).fit(*spaces)
+
+
+@pytest.mark.parametrize("n_hub_words", [5, 70, 500])
+def test_one_look_gives_the_ranks_by_cosine_and_by_csls(rng, n_hub_words):
+    X, Y = stretched(rng, noise=2.0)
+    Y[40] = Y[41]  # an exact copy of a right word ties with it
+    # Some words have several translations.
+    held_out = np.concatenate([pairs(0, 60), np.stack([np.arange(20), np.arange(100, 120)], axis=1)])
+    aligner = Procrustes().fit(X, Y, pairs(60, 200))
+    found = reciprocal_ranks_both_ways(aligner, X, Y, held_out, n_hub_words)
+    for ranks, retrieval in zip(found, ("cosine", "csls"), strict=True):
+        (expected,) = reciprocal_ranks([aligner], X, Y, held_out, retrieval=retrieval, n_hub_words=n_hub_words)
+        np.testing.assert_allclose(ranks, expected, rtol=1e-12)

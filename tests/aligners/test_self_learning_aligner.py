@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from fipp import FIPP, Alignment, FippWarning, Procrustes, Ridge, SelfLearning, Spectral, Vectors
+from fipp import FIPP, Alignment, FippError, FippWarning, Local, Procrustes, Ridge, SelfLearning, Spectral, Vectors
 from fipp.aligners._consistency import MARGIN, SURE, consistency
-from fipp.aligners._self_learned import Round, chance_consistency, plan
+from fipp.aligners._self_learned import Learned, Round, chance_consistency, plan
 from fipp.aligners._trust import agreement, confidence
 from fipp.aligners._wrapper import fit_weighted
 from fipp.evaluate import bli
@@ -278,3 +278,17 @@ def test_found_pairs_count_by_the_square_of_their_rank_by_csls(rng):
 def test_pairs_that_are_all_alike_are_trusted_alike():
     np.testing.assert_array_equal(confidence(np.zeros(4)), np.ones(4))
     assert confidence(np.empty(0)).shape == (0,)
+
+
+def test_ranking_moves_the_map_by_the_known_pairs_and_the_trusted_half_of_the_found_ones(rng):
+    X, Y = planted(rng, 12, 12)
+    known = pairs(0, SEED)
+    plain, refined = (SelfLearning(ranking_steps=steps).fit(X, Y, known) for steps in (0, 2))
+    np.testing.assert_array_equal(plain.learned_pairs_, refined.learned_pairs_)
+    csls = np.arange(len(plain.learned_pairs_), dtype=np.float32)
+    half = Learned(plain.learned_pairs_, csls).trusted()
+    np.testing.assert_array_equal(half, plain.learned_pairs_[-(len(csls) // 2) :])
+    assert np.abs(plain.map_ - refined.map_).max() > 1e-4
+    assert refined.score(X, Y) > plain.score(X, Y) - 0.02
+    with pytest.raises(FippError, match="ranking refines linear maps"):
+        SelfLearning(Local(), n_rounds=1, ranking_steps=1).fit(X, Y, known)

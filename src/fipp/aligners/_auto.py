@@ -28,10 +28,11 @@ class Auto(GuessingAligner):
     First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. The best of
     them is tried with self-learning, after each of its rounds, found pairs counting less than known ones or as much;
     then with its map refined by `Ranking`, and with local corrections. Held-out words are looked up among all target
-    words by cosine and by CSLS, and the mean of both reciprocal ranks decides; self-learning and ranking must be better
-    by a standard error of the difference. What is chosen is fitted again on the whole seed. From fewer than 200 source
-    words nothing is chosen: self-learning over a growing vocabulary is taken, with a warning if what it found does not
-    hold together. Without known pairs, from guesses such as words spelled alike or from nothing, it is `Unsupervised`.
+    words by cosine and by CSLS, and the mean of both reciprocal ranks decides; self-learning must be better by a
+    standard error of the difference. What is chosen is fitted again on the whole seed. From fewer than 200 source words
+    nothing is chosen: self-learning over a growing vocabulary and a few steps of ranking are taken, with a warning if
+    the found pairs do not hold together. Without known pairs, from guesses such as words spelled alike or from nothing,
+    it is `Unsupervised`.
 
     Parameters
     ----------
