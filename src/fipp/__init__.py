@@ -21,7 +21,8 @@ if TYPE_CHECKING:
         selection,
         study,
     )
-    from fipp._alignment import Alignment, Translation, align
+    from fipp._align import align
+    from fipp._alignment import Alignment, Translation
     from fipp.aligners import (
         CCA,
         DLV,
@@ -84,7 +85,7 @@ else:
         "Unsupervised": "fipp.aligners",
         "VecMap": "fipp.aligners",
         "Vectors": "fipp.io",
-        "align": "fipp._alignment",
+        "align": "fipp._align",
         "compare_methods": "fipp.comparison",
         "pip_distance": "fipp.linalg",
     }

@@ -1,4 +1,4 @@
-"""The floor where words live: `align` two vocabularies, and the `Alignment` that comes of it."""
+"""The floor where words live: the `Alignment` of two vocabularies."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, make_aligner, words_spelled_alike
+from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors
 from fipp._version import __version__
 from fipp.aligners import BaseAligner
-from fipp.aligners._guessing import GuessingAligner
 from fipp.aligners._state import from_state, to_state
 from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
 from fipp.evaluate._parts import Part
@@ -35,75 +34,6 @@ class Translation(NamedTuple):
 
     word: str
     score: float
-
-
-def align(
-    source: VectorsLike,
-    target: VectorsLike,
-    lexicon: LexiconLike | None = None,
-    method: str | BaseAligner = "auto",
-    *,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Alignment:
-    """Bring two vocabularies together from pairs of words known to belong together.
-
-    Parameters
-    ----------
-    source, target : Vectors or path
-        The two vocabularies. Their dimensions may differ.
-    lexicon : Lexicon, path or iterable of (str, str), optional
-        Pairs of a source word and a target word; those not in both vocabularies are left out and counted. Methods that
-        learn without pairs need none; ``"unsupervised"`` and ``"auto"`` then begin with words spelled alike.
-    method : str or aligner, default="auto"
-        How to align: a name in ``fipp.aligners.METHODS``, or an aligner with its settings. ``"auto"`` tries FIPP,
-        Procrustes and others on held-out pairs and takes what is best for these vectors, which takes up to a minute or
-        two; ``aligner.chosen_`` says what it took. ``"fipp"`` takes about a second.
-    progress : callable, optional
-        Called as ``progress(done, total)`` during the long part.
-    **options
-        Settings of the method, such as ``epsilon`` and ``lam`` of ``"fipp"``.
-
-    Returns
-    -------
-    Alignment
-
-    Examples
-    --------
-    >>> import fipp
-    >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, budget=2)  # seconds; 150 unless told otherwise
-    >>> alignment.translate("house")[0].word
-    'maison'
-    >>> alignment.evaluate(demo.test).p_at_10 > 0.9
-    True
-
-    FIPP, with its settings:
-
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp", epsilon=0.05)
-    >>> [translation.word for translation in alignment.translate("house", k=3)]
-    ['maison', 'appartement', 'grange']
-    """
-    source, target = as_vectors(source), as_vectors(target)
-    aligner = make_aligner(method, options)
-    if lexicon is None and aligner.takes_identical_words:
-        lexicon = Lexicon.identical(source, target)
-    if lexicon is None:
-        if isinstance(aligner, GuessingAligner):
-            guesses = words_spelled_alike(source, target).lookup(source, target).rows
-            aligner.fit(source.matrix, target.matrix, guesses=guesses, progress=progress)
-            return Alignment(aligner, source, target)
-        if aligner.needs_pairs:
-            raise FippError(f"{type(aligner).__name__} learns from known pairs: give a lexicon")
-        aligner.fit(source.matrix, target.matrix, progress=progress)
-        return Alignment(aligner, source, target)
-    lookup = as_lexicon(lexicon).lookup(source, target)
-    lookup.require()
-    if lookup.hint():
-        warnings.warn(str(lookup.hint()), FippWarning, stacklevel=2)
-    aligner.fit(source.matrix, target.matrix, lookup.rows, progress=progress)
-    seed = {"found": lookup.found, "total": lookup.total, "coverage": lookup.coverage}
-    return Alignment(aligner, source, target, seed=seed)
 
 
 class Alignment:

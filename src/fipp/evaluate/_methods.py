@@ -81,7 +81,7 @@ def each_method(
 
 def _align(source: Vectors, target: Vectors, lexicon: Lexicon, method: str) -> Alignment:
     """Align; a method that finds its pairs by their spelling gets none, or it would be another."""
-    from fipp._alignment import align
+    from fipp._align import align
     from fipp.aligners import METHODS
 
     finds_pairs = method in METHODS and METHODS[method].takes_identical_words

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fipp._alignment import Alignment, align
+from fipp._align import align
+from fipp._alignment import Alignment
 from fipp._inputs import LexiconLike, as_lexicon, as_vectors, make_aligner
 from fipp._validation import as_matrix, as_pairs
 from fipp.aligners import BaseAligner
