@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,9 @@ class Candidate(NamedTuple):
     rounds: int = 0
     """Of self-learning; none without it."""
     learned_weight: float = 1.0
-    """What found pairs count."""
+    """What found pairs count in the mean."""
+    weighting: Literal["csls"] | None = "csls"
+    """Whether the nearer of them count for more."""
     steps: int = 0
     """Of refinement by ranking."""
     local: bool = False
@@ -122,7 +124,8 @@ class Search:
         pairs = self._pairs(held_out)
         if candidate.rounds:
             found = self._learn(candidate.aligner, held_out)[candidate.rounds - 1]
-            fitted = found.fit(self.X, self.Y, pairs, candidate.aligner, candidate.learned_weight)
+            weights = candidate.learned_weight, candidate.weighting
+            fitted = found.fit(self.X, self.Y, pairs, candidate.aligner, *weights)
         else:
             fitted = clone(candidate.aligner).fit(self.X, self.Y, pairs)
         if candidate.steps:
@@ -189,9 +192,10 @@ class Search:
         tried = self._try([_learning(name, aligner, rounds, weight) for rounds in range(1, _ROUNDS + 1)])
         self._take_if_clearly_better(_best(tried))
         if weight != 1:
-            # Found pairs count as much as known ones.
-            (alike,) = self._try([_learning(name, aligner, _best(tried).candidate.rounds, 1.0)])
-            self._take_if_better(alike) if self.best.candidate.rounds else self._take_if_clearly_better(alike)
+            # Found pairs count as much as known ones, the nearer ones for more, or all alike if most seem to be right.
+            rounds = _best(tried).candidate.rounds
+            heavier = _best(self._try([_learning(name, aligner, rounds, 1.0, kind) for kind in ("csls", None)]))
+            self._take_if_better(heavier) if self.best.candidate.rounds else self._take_if_clearly_better(heavier)
 
     def _try_ranking(self) -> None:
         """Try the best with its map refined so that known pairs rank before others."""
@@ -225,6 +229,9 @@ def _best(trials: Iterable[Trial]) -> Trial:
     return max(trials, key=lambda trial: trial.mrr)
 
 
-def _learning(name: str, aligner: BaseAligner, rounds: int, weight: float) -> Candidate:
+def _learning(
+    name: str, aligner: BaseAligner, rounds: int, weight: float, weighting: Literal["csls"] | None = "csls"
+) -> Candidate:
     times = f"{rounds} round{'s' if rounds > 1 else ''} of self-learning"
-    return Candidate(f"{name}, {times}, found pairs × {weight:g}", aligner, rounds, weight)
+    pairs = "found pairs" if weighting else "all found pairs"
+    return Candidate(f"{name}, {times}, {pairs} × {weight:g}", aligner, rounds, weight, weighting)
