@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._consistency import MARGIN, SURE, consistency
+from fipp.aligners._consistency import MARGIN, SURE, TELLING, consistency
 from fipp.aligners._dictionary import csls_of_pairs, hubness, induce
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
@@ -151,8 +151,7 @@ class SelfLearning(WrappingAligner):
         # Without any found pairs there is nothing to compare.
         chance = chance_consistency(X, Y, aligner, rounds) if self.consistency_ else 0.0
         self.chance_consistency_ = chance
-        # In a few dimensions random pairs, too, lead to some that hold together, and the comparison tells nothing.
-        if self.consistency_ < chance + MARGIN and chance < SURE:
+        if self.consistency_ < chance + MARGIN and chance < TELLING:
             warnings.warn(
                 f"self-learning from {len(self.pairs_):,} pairs has most likely gone astray: maps learned from half of "
                 f"the words that it paired find the other half at a mean reciprocal rank of {self.consistency_:.2f}, "
