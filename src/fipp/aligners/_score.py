@@ -83,7 +83,7 @@ def reciprocal_ranks(
     return best
 
 
-def reciprocal_ranks_both_ways(
+def reciprocal_ranks_by_cosine_and_csls(
     aligner: BaseAligner, X: NDArray, Y: NDArray, held_out: NDArray[np.int64], n_hub_words: int
 ) -> NDArray[np.float64]:
     """Give what `reciprocal_ranks` gives for one aligner, by cosine and by CSLS, from one look at the target words.
@@ -98,7 +98,7 @@ def reciprocal_ranks_both_ways(
     >>> from fipp import Procrustes
     >>> X = np.random.default_rng(0).standard_normal((50, 4)).astype(np.float32)
     >>> pairs = np.stack([np.arange(50)] * 2, axis=1)
-    >>> reciprocal_ranks_both_ways(Procrustes().fit(X, X), X, X, pairs, 50).mean(axis=1)
+    >>> reciprocal_ranks_by_cosine_and_csls(Procrustes().fit(X, X), X, X, pairs, 50).mean(axis=1)
     array([1., 1.])
     """
     words, position = np.unique(held_out[:, 0], return_inverse=True)

@@ -17,7 +17,7 @@ from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ridge import Ridge
-from fipp.aligners._score import reciprocal_ranks_both_ways
+from fipp.aligners._score import reciprocal_ranks_by_cosine_and_csls
 from fipp.aligners._self_learned import Learned, learn_in_rounds, plan
 from fipp.aligners._spectral import Spectral
 from fipp.linalg import Progress
@@ -170,7 +170,7 @@ class Search:
 
     def _score(self, fitted: Sequence[BaseAligner], held_out: NDArray[np.int64]) -> NDArray[np.float64]:
         """Give the mean of both reciprocal ranks, by cosine and by CSLS, of each held-out word."""
-        ranks = [reciprocal_ranks_both_ways(each, self.X, self.Y, held_out, _HUB_WORDS) for each in fitted]
+        ranks = [reciprocal_ranks_by_cosine_and_csls(each, self.X, self.Y, held_out, _HUB_WORDS) for each in fitted]
         return np.mean(ranks, axis=1)
 
     def _try_spectral(self) -> None:
