@@ -98,8 +98,8 @@ def test_fipp_with_its_defaults_is_at_least_as_good_as_was_measured(french, part
 def test_self_learning_adds_real_translations_and_accuracy(french):
     result, alignment = french("train.1k", self_learning=4000)
     assert result.mrr >= 0.71
-    assert 3000 < len(alignment.aligner.self_learned_pairs_) <= 4000
-    words = {(alignment.source.words[i], alignment.target.words[j]) for i, j in alignment.aligner.self_learned_pairs_}
+    assert 3000 < len(alignment.aligner.induced_pairs_) <= 4000
+    words = {(alignment.source.words[i], alignment.target.words[j]) for i, j in alignment.aligner.induced_pairs_}
     assert ("buy", "acheter") in words
 
 

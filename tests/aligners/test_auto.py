@@ -65,7 +65,9 @@ def scores(aligner):
 
 def test_where_whitening_and_more_pairs_help_both_are_chosen(chosen, spaces):
     assert chosen.chosen_.startswith("spectral") and "self-learning" in chosen.chosen_
-    assert isinstance(chosen.aligner_, Spectral) and len(chosen.aligner_.pairs_) > 2 * SEED
+    assert isinstance(chosen.aligner_, Spectral) and len(chosen.induced_pairs_) > SEED
+    np.testing.assert_array_equal(chosen.pairs_, pairs(0, SEED))
+    np.testing.assert_array_equal(chosen.aligner_.pairs_, np.concatenate([chosen.pairs_, chosen.induced_pairs_]))
     assert mrr(chosen, *spaces) > mrr(Procrustes().fit(*spaces, pairs(0, SEED)), *spaces) + 0.05
     assert mrr(chosen, *spaces) > mrr(Spectral().fit(*spaces, pairs(0, SEED)), *spaces) + 0.02
 
@@ -87,6 +89,7 @@ def test_where_the_other_words_have_nothing_in_common_self_learning_is_not_chose
     learned = [score for name, score in found.items() if "self-learning" in name]
     assert len(learned) >= 3 and max(learned) < found[aligner.chosen_] + 0.02
     np.testing.assert_array_equal(aligner.aligner_.pairs_, pairs(0, 300))
+    assert aligner.induced_pairs_.shape == (0, 2)
 
 
 def test_where_no_linear_map_fits_local_corrections_are_chosen_saved_and_loaded(rng, tmp_path):

@@ -306,7 +306,7 @@ def test_a_path_learns_its_own_pairs_once(spaces):
     X, Y = spaces
     path = list(FIPP(self_learning=10).fit_path(X, Y, seed_pairs(40), epsilons=[0.1, 0.2], lams=[1.0]))
     alone = FIPP(0.2, self_learning=10).fit(X, Y, seed_pairs(40))
-    np.testing.assert_array_equal(path[1].self_learned_pairs_, alone.self_learned_pairs_)
+    np.testing.assert_array_equal(path[1].induced_pairs_, alone.induced_pairs_)
     np.testing.assert_allclose(path[1].map_, alone.map_, atol=1e-4)
 
 
@@ -343,7 +343,7 @@ def test_a_path_checks_every_setting_as_a_fit_does(spaces, grid):
 def test_fitting_again_forgets_what_was_known_of_the_earlier_fit(spaces, rng):
     X, Y = spaces
     aligner = FIPP(0.1, solver="sgd", n_steps=5, self_learning=5).fit(X, Y, seed_pairs(50))
-    assert {"losses_", "self_learned_pairs_", "self_learned_similarity_"} <= set(vars(aligner))
+    assert {"losses_", "induced_pairs_", "induced_similarity_"} <= set(vars(aligner))
     _ = aligner.objective_, aligner.deviation_
     other = rng.standard_normal((120, 8))
     aligner.set_params(solver="linear", self_learning=0, epsilon=0.2).fit(other, Y, seed_pairs(50))

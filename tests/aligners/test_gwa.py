@@ -40,7 +40,7 @@ def test_a_planted_rotation_is_recovered_without_pairs(words, turn, rng):
     aligner = GromovWasserstein().fit(X, words)
     assert aligner.score(X, words[order]) == 1
     np.testing.assert_allclose(aligner.map_ @ aligner.map_.T, np.eye(20), atol=1e-4)
-    np.testing.assert_array_equal(aligner.coupled_pairs_, np.stack([np.arange(200), order], axis=1))
+    np.testing.assert_array_equal(aligner.induced_pairs_, np.stack([np.arange(200), order], axis=1))
     assert aligner.distance_ == pytest.approx(0, abs=1e-3)
     assert aligner.converged_ and not aligner.collapsed_
 
@@ -54,7 +54,7 @@ def test_a_planted_rotation_is_found_under_noise_far_better_than_by_chance(words
 
 def test_words_that_were_not_coupled_are_mapped_too(words, turn):
     aligner = GromovWasserstein(n_words=120).fit(words @ turn.T, words)
-    assert aligner.coupled_pairs_.shape == (120, 2)
+    assert aligner.induced_pairs_.shape == (120, 2)
     assert aligner.score(words @ turn.T, words) == 1
     assert not aligner.collapsed_
 
@@ -111,7 +111,7 @@ def test_dimensions_may_differ(words, rng, d1, d2):
 
 def test_vocabularies_may_differ_in_size(words, turn):
     aligner = GromovWasserstein().fit((words @ turn.T)[:180], words)
-    assert aligner.coupled_pairs_.shape == (180, 2)
+    assert aligner.induced_pairs_.shape == (180, 2)
     assert aligner.score((words @ turn.T)[:180], words[:180]) > 0.9
 
 
@@ -143,7 +143,7 @@ def test_words_without_a_vector_are_not_coupled(words, turn):
     X = words @ turn.T
     X[[0, 7]] = 0
     aligner = GromovWasserstein().fit(X, words)
-    assert not {0, 7} & set(aligner.coupled_pairs_[:, 0].tolist())
+    assert not {0, 7} & set(aligner.induced_pairs_[:, 0].tolist())
     assert aligner.score(X[8:], words[8:]) == 1
     with pytest.raises(FippError, match="every source vector is zero"):
         GromovWasserstein().fit(np.zeros_like(X), words)
@@ -176,7 +176,7 @@ def test_a_saved_model_maps_as_before(words, turn, tmp_path):
     alignment.save(tmp_path / "model.fipp")
     again = Alignment.load(tmp_path / "model.fipp").aligner
     np.testing.assert_array_equal(again.transform(X), alignment.aligner.transform(X))
-    np.testing.assert_array_equal(again.coupled_pairs_, alignment.aligner.coupled_pairs_)
+    np.testing.assert_array_equal(again.induced_pairs_, alignment.aligner.induced_pairs_)
     assert (again.distance_, again.collapsed_) == (alignment.aligner.distance_, alignment.aligner.collapsed_)
 
 

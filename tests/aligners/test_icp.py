@@ -27,8 +27,8 @@ def test_a_planted_rotation_is_found_without_a_pair_and_in_any_order(rng):
     X, Y = skewed(rng)
     order = rng.permutation(600)
     aligner = small_icp().fit(X, Y[order])
-    np.testing.assert_array_equal(order[aligner.pairs_[:, 1]], aligner.pairs_[:, 0])
-    assert len(aligner.pairs_) == 600
+    np.testing.assert_array_equal(order[aligner.induced_pairs_[:, 1]], aligner.induced_pairs_[:, 0])
+    assert len(aligner.induced_pairs_) == 600 and len(aligner.pairs_) == 0
     assert aligner.score(X, Y) == 1.0
 
 

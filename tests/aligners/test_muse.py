@@ -163,6 +163,19 @@ def test_without_torch_the_error_says_what_to_install(rng, monkeypatch):
         MUSE(mode="adversarial").fit(X, Y)
 
 
+def test_the_map_is_the_rotation_of_its_induced_pairs(rng):
+    Y = rng.standard_normal((300, 5))
+    X = Y @ np.linalg.qr(rng.standard_normal((5, 5)))[0] + 0.3 * rng.standard_normal((300, 5))
+    given = np.stack([np.arange(30)] * 2, axis=1)
+    aligner = MUSE(preprocess="unit").fit(X, Y, given)
+    np.testing.assert_array_equal(aligner.pairs_, given)
+    assert aligner.n_rounds_ and len(aligner.induced_pairs_) > 100
+    expected = Procrustes("unit").fit(X, Y, aligner.induced_pairs_).map_
+    np.testing.assert_allclose(aligner.map_, expected, atol=1e-5)
+    alone = MUSE(preprocess="unit", n_refinements=0).fit(X, Y, given)
+    assert alone.induced_pairs_.shape == (0, 2)
+
+
 def test_from_pairs_torch_is_not_needed(rng, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     X, Y, _ = turned(rng)

@@ -57,11 +57,12 @@ def test_the_aligner_is_fitted_on_the_given_pairs_and_the_added_ones(spaces, mut
     aligner = FIPP(0.2, self_learning=15, mutual=mutual).fit(X, Y, PAIRS)
     S = literal_similarities(reference.isotropic(X), reference.isotropic(Y), PAIRS)
     expected, similarities = literal_pairs(S, PAIRS, 15, mutual)
-    np.testing.assert_array_equal(aligner.self_learned_pairs_, expected)
-    np.testing.assert_allclose(aligner.self_learned_similarity_, similarities, atol=1e-4)
-    np.testing.assert_array_equal(aligner.pairs_, np.concatenate([PAIRS, expected]))
+    np.testing.assert_array_equal(aligner.induced_pairs_, expected)
+    np.testing.assert_allclose(aligner.induced_similarity_, similarities, atol=1e-4)
+    np.testing.assert_array_equal(aligner.pairs_, PAIRS)
     assert len(aligner.weights_) == len(aligner.kept_per_pair_) == len(PAIRS) + len(expected)
-    given_all = FIPP(0.2).fit(X, Y, aligner.pairs_)
+    assert len(aligner.weights_) == len(aligner.kept_per_pair_) == len(PAIRS) + len(expected)
+    given_all = FIPP(0.2).fit(X, Y, np.concatenate([PAIRS, expected]))
     np.testing.assert_array_equal(aligner.map_, given_all.map_)
 
 
@@ -85,8 +86,8 @@ def test_nothing_is_added_when_every_source_word_is_known(spaces):
     X, Y = spaces
     every = np.stack([np.arange(90), np.arange(90)], axis=1)
     aligner = FIPP(0.2, self_learning=10).fit(X, Y, every)
-    assert aligner.self_learned_pairs_.shape == (0, 2)
-    assert aligner.self_learned_similarity_.shape == (0,)
+    assert aligner.induced_pairs_.shape == (0, 2)
+    assert aligner.induced_similarity_.shape == (0,)
     np.testing.assert_array_equal(aligner.map_, FIPP(0.2).fit(X, Y, every).map_)
 
 
@@ -95,9 +96,9 @@ def test_words_without_a_vector_are_never_added(spaces, mutual):
     X, Y = (V.copy() for V in spaces)
     X[[40, 41]], Y[[50, 51]] = 0, 0
     aligner = FIPP(0.2, self_learning=1000, mutual=mutual).fit(X, Y, PAIRS)  # and nothing is warned of
-    assert not set(aligner.self_learned_pairs_[:, 0]) & {40, 41}
-    assert not set(aligner.self_learned_pairs_[:, 1]) & {50, 51}
-    assert len(aligner.pairs_) == 30 + len(aligner.self_learned_pairs_)
+    assert not set(aligner.induced_pairs_[:, 0]) & {40, 41}
+    assert not set(aligner.induced_pairs_[:, 1]) & {50, 51}
+    assert len(aligner.pairs_) == 30 and len(aligner.weights_) == 30 + len(aligner.induced_pairs_)
 
 
 def test_a_seed_pair_without_a_vector_does_not_spoil_self_learning(spaces):
@@ -105,16 +106,16 @@ def test_a_seed_pair_without_a_vector_does_not_spoil_self_learning(spaces):
     X[3] = 0
     with pytest.warns(FippWarning, match="1 pairs with a vector of zeros"):
         aligner = FIPP(0.2, self_learning=5).fit(X, Y, PAIRS)
-    assert len(aligner.self_learned_pairs_) == 5
-    assert len(aligner.pairs_) == 34
+    assert len(aligner.induced_pairs_) == 5
+    assert len(aligner.pairs_) == 29 and len(aligner.weights_) == 34
 
 
 def test_self_learning_finds_true_pairs_of_a_rotated_space(rng):
     X = rng.standard_normal((200, 6))
     turn = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     aligner = FIPP(self_learning=100, preprocess="unit").fit(X @ turn, X, PAIRS)
-    np.testing.assert_array_equal(aligner.self_learned_pairs_[:, 0], aligner.self_learned_pairs_[:, 1])
-    assert len(aligner.self_learned_pairs_) == 100
+    np.testing.assert_array_equal(aligner.induced_pairs_[:, 0], aligner.induced_pairs_[:, 1])
+    assert len(aligner.induced_pairs_) == 100
 
 
 def test_self_learning_helps_where_pairs_are_few(rng):

@@ -43,7 +43,7 @@ def mrr(aligner, X, Y):
 @pytest.mark.parametrize("inner", INNER, ids=str)
 def test_planted_pairs_beyond_the_seed_are_found_and_help(inner, spaces):
     aligner = SelfLearning(inner).fit(*spaces, pairs(0, SEED))
-    right = aligner.learned_pairs_[:, 0] == aligner.learned_pairs_[:, 1]
+    right = aligner.induced_pairs_[:, 0] == aligner.induced_pairs_[:, 1]
     assert right.mean() > 0.9 and right.sum() > 0.6 * (N - SEED)
     alone = clone(Spectral() if inner is None else inner).fit(*spaces, pairs(0, SEED))
     assert mrr(aligner, *spaces) > mrr(alone, *spaces)
@@ -53,7 +53,7 @@ def test_a_planted_rotation_is_found_exactly_from_few_pairs(rng):
     X, Y = planted(rng, 12, 12, noise=0)
     aligner = SelfLearning(Procrustes()).fit(X, Y, pairs(0, 12))
     assert mrr(aligner, X, Y) == 1
-    np.testing.assert_array_equal(aligner.learned_pairs_, pairs(12, N))
+    np.testing.assert_array_equal(aligner.induced_pairs_, pairs(12, N))
 
 
 @pytest.mark.parametrize("inner", INNER, ids=str)
@@ -64,13 +64,13 @@ def test_words_of_known_pairs_keep_their_partners_and_get_no_others(inner, space
     aligner = SelfLearning(inner).fit(*spaces, known)
     np.testing.assert_array_equal(aligner.pairs_, known)
     np.testing.assert_array_equal(aligner.aligner_.pairs_[:SEED], known)
-    assert not np.isin(aligner.learned_pairs_[:, 0], known[:, 0]).any()
-    assert not np.isin(aligner.learned_pairs_[:, 1], known[:, 1]).any()
+    assert not np.isin(aligner.induced_pairs_[:, 0], known[:, 0]).any()
+    assert not np.isin(aligner.induced_pairs_[:, 1], known[:, 1]).any()
 
 
 def test_the_last_fit_is_that_on_known_and_found_pairs(spaces):
     aligner = SelfLearning(Ridge()).fit(*spaces, pairs(0, SEED))
-    by_hand = Ridge().fit(*spaces, np.concatenate([pairs(0, SEED), aligner.learned_pairs_]))
+    by_hand = Ridge().fit(*spaces, np.concatenate([pairs(0, SEED), aligner.induced_pairs_]))
     np.testing.assert_array_equal(aligner.transform(spaces[0]), by_hand.transform(spaces[0]))
     np.testing.assert_array_equal(aligner.map_, by_hand.map_)
 
@@ -88,7 +88,7 @@ def test_found_pairs_are_those_that_choose_each_other_under_csls(rng):
     expected = [
         (i, j) for i in range(SEED, N) for j in range(SEED, N) if csls[i].argmax() == j and csls[:, j].argmax() == i
     ]
-    assert found.learned_pairs_.tolist() == [list(pair) for pair in expected]
+    assert found.induced_pairs_.tolist() == [list(pair) for pair in expected]
     assert found.mean_csls_ == pytest.approx(np.mean([csls[pair] for pair in expected]), abs=1e-5)
 
 
@@ -104,13 +104,13 @@ def test_a_small_weight_leaves_the_map_nearer_to_that_of_the_seed(rng):
 
 def test_only_the_first_words_are_paired(spaces):
     aligner = SelfLearning(n_words=200).fit(*spaces, pairs(0, SEED))
-    assert aligner.learned_pairs_.max() < 200
+    assert aligner.induced_pairs_.max() < 200
 
 
 @pytest.mark.parametrize(("n_source", "n_target"), [(N, 300), (300, N)])
 def test_vocabularies_may_differ_in_size(spaces, n_source, n_target):
     X, Y = spaces[0][:n_source], spaces[1][:n_target]
-    learned = SelfLearning().fit(X, Y, pairs(0, SEED)).learned_pairs_
+    learned = SelfLearning().fit(X, Y, pairs(0, SEED)).induced_pairs_
     assert (learned[:, 0] == learned[:, 1]).mean() > 0.9
 
 
@@ -127,7 +127,7 @@ def test_from_few_pairs_a_rotation_of_few_words_comes_first():
 @pytest.mark.parametrize("n_words", [1, 2, 3])
 def test_so_few_words_that_none_is_found_leave_the_map_of_the_seed(spaces, n_words):
     aligner = SelfLearning(n_words=n_words).fit(*spaces, pairs(0, 20))
-    assert aligner.learned_pairs_.shape == (0, 2)
+    assert aligner.induced_pairs_.shape == (0, 2)
     assert aligner.mean_csls_ == aligner.consistency_ == 0
     alone = Spectral().fit(*spaces, pairs(0, 20))
     # Signs of directions are free.
@@ -183,8 +183,8 @@ def test_vectors_of_zeros_are_never_paired(spaces):
     X, Y = (side.copy() for side in spaces)
     X[100:110], Y[105:115] = 0, 0
     aligner = SelfLearning().fit(X, Y, pairs(0, SEED))
-    assert not np.isin(aligner.learned_pairs_[:, 0], np.arange(100, 110)).any()
-    assert not np.isin(aligner.learned_pairs_[:, 1], np.arange(105, 115)).any()
+    assert not np.isin(aligner.induced_pairs_[:, 0], np.arange(100, 110)).any()
+    assert not np.isin(aligner.induced_pairs_[:, 1], np.arange(105, 115)).any()
     assert not aligner.transform(X)[100:110].any()
 
 
@@ -204,7 +204,7 @@ def test_different_dimensions_are_learned_saved_and_loaded(inner, d1, d2, rng, t
     again = Alignment.load(tmp_path / "model.fipp").aligner
     np.testing.assert_array_equal(again.transform(X), aligner.transform(X))
     np.testing.assert_array_equal(again.transform_target(Y), aligner.transform_target(Y))
-    np.testing.assert_array_equal(again.learned_pairs_, aligner.learned_pairs_)
+    np.testing.assert_array_equal(again.induced_pairs_, aligner.induced_pairs_)
     assert again.consistency_ == aligner.consistency_
 
 
@@ -245,7 +245,7 @@ def test_the_filter_weighs_what_self_learning_fits(rng):
     Y = (X @ np.linalg.qr(rng.standard_normal((10, 10)))[0] + 0.4 * rng.standard_normal((200, 10))).astype(np.float32)
     known = pairs(0, 60)
     learned = SelfLearning(n_rounds=1, weighting="filter", learned_weight=0.5).fit(X, Y, known)
-    everything = np.concatenate([known, learned.learned_pairs_])
+    everything = np.concatenate([known, learned.induced_pairs_])
     weights = np.where(np.arange(len(everything)) < 60, 1, 0.5) * agreement(X, Y, everything)
     expected = fit_weighted(Spectral(), X, Y, everything, weights)
     np.testing.assert_array_equal(learned.transform(X), expected.transform(X))
@@ -257,7 +257,7 @@ def test_found_pairs_count_by_the_square_of_their_rank_by_csls(rng):
     known = pairs(0, 60)
     learned, alike = (SelfLearning(n_rounds=1, weighting=kind, learned_weight=0.5) for kind in ("csls", None))
     learned.fit(X, Y, known), alike.fit(X, Y, known)
-    np.testing.assert_array_equal(learned.learned_pairs_, alike.learned_pairs_)
+    np.testing.assert_array_equal(learned.induced_pairs_, alike.induced_pairs_)
     start = Spectral().fit(X, Y, known)
     A, B = (
         side / np.linalg.norm(side, axis=1, keepdims=True) for side in (start.transform(X), start.transform_target(Y))
@@ -268,8 +268,8 @@ def test_found_pairs_count_by_the_square_of_their_rank_by_csls(rng):
         - np.sort(cosines, axis=1)[:, -10:].mean(axis=1)[:, None]
         - np.sort(cosines, axis=0)[-10:].mean(axis=0)
     )
-    ranks = csls[tuple(learned.learned_pairs_.T)].argsort().argsort() + 1.0
-    everything = np.concatenate([known, learned.learned_pairs_])
+    ranks = csls[tuple(learned.induced_pairs_.T)].argsort().argsort() + 1.0
+    everything = np.concatenate([known, learned.induced_pairs_])
     for fitted, weights in ((learned, 0.5 * ranks**2 / np.mean(ranks**2)), (alike, np.full(len(ranks), 0.5))):
         expected = fit_weighted(Spectral(), X, Y, everything, np.concatenate([np.ones(60), weights]))
         np.testing.assert_allclose(fitted.transform(X), expected.transform(X), atol=1e-5)
@@ -284,10 +284,10 @@ def test_ranking_moves_the_map_by_the_known_pairs_and_the_trusted_half_of_the_fo
     X, Y = planted(rng, 12, 12)
     known = pairs(0, SEED)
     plain, refined = (SelfLearning(ranking_steps=steps).fit(X, Y, known) for steps in (0, 2))
-    np.testing.assert_array_equal(plain.learned_pairs_, refined.learned_pairs_)
-    csls = np.arange(len(plain.learned_pairs_), dtype=np.float32)
-    half = Learned(plain.learned_pairs_, csls).trusted()
-    np.testing.assert_array_equal(half, plain.learned_pairs_[-(len(csls) // 2) :])
+    np.testing.assert_array_equal(plain.induced_pairs_, refined.induced_pairs_)
+    csls = np.arange(len(plain.induced_pairs_), dtype=np.float32)
+    half = Learned(plain.induced_pairs_, csls).trusted()
+    np.testing.assert_array_equal(half, plain.induced_pairs_[-(len(csls) // 2) :])
     assert np.abs(plain.map_ - refined.map_).max() > 1e-4
     assert refined.score(X, Y) > plain.score(X, Y) - 0.02
     with pytest.raises(FippError, match="ranking refines linear maps"):

@@ -70,7 +70,7 @@ def test_guesses_are_enough_though_most_are_wrong_and_none_of_those_stays(alike)
     X, Y = alike
     aligner = Unsupervised().fit(X, Y, guesses=guesses())
     assert aligner.start_ == "spelling" and aligner.n_guesses_ == len(guesses())
-    assert right(guesses()) < 0.5 and right(aligner.learned_pairs_) > 0.98
+    assert right(guesses()) < 0.5 and right(aligner.induced_pairs_) > 0.98
     assert aligner.score(X, Y) > 0.9
     assert len(aligner.pairs_) == 0
     found = starts(aligner)
@@ -107,7 +107,7 @@ def test_a_coupling_is_tried_only_after_the_others_have_failed(alike, words, mon
     monkeypatch.setattr(_starts, "can_couple", lambda: True)
     monkeypatch.setattr(_starts, "by_coupling", lambda X, Y: guesses())
     aligner = Unsupervised().fit(*alike)
-    assert aligner.start_ == "gromov-wasserstein" and right(aligner.learned_pairs_) > 0.98
+    assert aligner.start_ == "gromov-wasserstein" and right(aligner.induced_pairs_) > 0.98
     assert list(starts(aligner)) == ["similarities", "gromov-wasserstein"]
     assert list(starts(Unsupervised().fit(*words))) == ["similarities"]
 

@@ -159,9 +159,9 @@ def test_limit_reads_the_first_words_only(run, space):
     assert told["source"]["words"] == 150 and told["seed"] == {"found": 150, "total": 200, "coverage": 0.75}
 
 
-def test_self_learned_pairs_are_counted(run, space):
+def test_induced_pairs_are_counted(run, space):
     result = align(run, space, "--self-learning", 20)
-    assert "220, 20 of them found by self-learning" in result.stdout
+    assert "200, and 20 found by the method itself" in result.stdout
 
 
 def test_the_default_shows_the_best_of_what_was_tried_the_choice_and_the_reason(run, space):
@@ -226,7 +226,7 @@ def test_auto_from_few_pairs_says_that_nothing_was_tried(run, space):
     result = align(run, space, "--method", "auto")
     assert "self-learning from few pairs" in result.stdout
     assert "too few source words to hold some out" in result.stdout
-    assert "30, and 270 found by self-learning" in result.stdout and "tried" not in result.stdout
+    assert "30, and 270 found by the method itself" in result.stdout and "tried" not in result.stdout
     told = json.loads(align(run, space, "--method", "auto", "--json").stdout)
     assert told["trials"] == [] and told["chosen"] == "self-learning from few pairs"
 

@@ -51,7 +51,7 @@ def test_pairs_of_one_source_word_stay_together(spaces):
 
 def test_pairs_that_self_learning_added_are_not_evaluated_on(spaces):
     aligner = FIPP(self_learning=30).fit(*spaces, [(i, i) for i in range(60)])
-    assert len(aligner.self_learned_pairs_)
+    assert len(aligner.induced_pairs_)
     assert self_evaluate(aligner, *spaces).cross_validation.queries.tolist() == list(range(60))
 
 

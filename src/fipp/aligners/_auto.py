@@ -55,7 +55,9 @@ class Auto(GuessingAligner):
     timed_out_ : bool
         Whether time ran out before everything was tried.
     pairs_ : ndarray of shape (c, 2)
-        The known pairs.
+        The given pairs.
+    induced_pairs_ : ndarray of shape (k, 2)
+        Pairs that the chosen method found itself and ``aligner_`` was fitted on; often none.
 
     Examples
     --------

@@ -17,6 +17,9 @@ from fipp.linalg import Progress, affine, ordered_map, row_blocks
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import gold_ranks
 
+_NO_PAIRS = np.empty((0, 2), np.int64)
+_NO_PAIRS.flags.writeable = False
+
 
 class BaseAligner(TransformerMixin, BaseEstimator):
     """What all aligners share: checking, preprocessing that is kept with the model, mapping block by block.
@@ -41,6 +44,11 @@ class BaseAligner(TransformerMixin, BaseEstimator):
 
     _pair_weights: NDArray[np.float64] | None = None
     """What each pair counts, set by methods that fit this one again and again."""
+
+    pairs_: NDArray[np.int64]
+    """The known pairs, as given, without those that have a vector of zeros; none if the method learns from none."""
+    induced_pairs_: NDArray[np.int64] = _NO_PAIRS
+    """Pairs that the method found itself and learned from; none unless it looks for some."""
 
     map_: NDArray[np.float32]
     target_map_: NDArray[np.float32] | None = None
@@ -80,7 +88,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X, Y = self._check(X, Y, pairs, progress)
+        X, Y = self._check(X, Y, pairs)
         self._fit_vocabulary(X, Y, progress)
         return self
 
@@ -118,12 +126,10 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None, progress: Progress | None
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Check everything, fit the preprocessing, and give the preprocessed vectors of the pairs, X_s and X_t."""
-        return self._seed_rows(*self._check(X, Y, pairs, progress))
+        return self._seed_rows(*self._check(X, Y, pairs), progress)
 
-    def _check(
-        self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None, progress: Progress | None
-    ) -> tuple[NDArray, NDArray]:
-        """Check everything, fit the preprocessing, set ``pairs_``, and give both vocabularies as arrays."""
+    def _check(self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None) -> tuple[NDArray, NDArray]:
+        """Check everything, fit the preprocessing, set ``pairs_``, and return both vocabularies as arrays."""
         self._validate_params()
         if Y is None:
             raise FippError("requires y to be passed, but the target y is None: fit takes source and target vectors")
@@ -133,21 +139,21 @@ class BaseAligner(TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} needs as many dimensions on both sides, but X has {X.shape[1]} and Y "
                 f"{Y.shape[1]}: take another method, or reduce the larger side first"
             )
-        found = as_pairs(pairs, len(X), len(Y)) if self.needs_pairs else np.empty((0, 2), np.int64)
+        given = as_pairs(pairs, len(X), len(Y)) if self.needs_pairs else _NO_PAIRS
         for known_from_an_earlier_fit in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, known_from_an_earlier_fit)
         self.n_features_in_, self.n_features_out_ = X.shape[1], Y.shape[1]
         self.source_preprocess_ = clone(make_preprocess(self.preprocess)).fit(X)
         self.target_preprocess_ = clone(make_preprocess(self.preprocess)).fit(Y)
-        self.pairs_ = self._without_empty(X, Y, self._extend_pairs(X, Y, found, progress))
+        self.pairs_ = self._without_empty(X, Y, given)
         return X, Y
 
-    def _seed_rows(self, X: NDArray, Y: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give the preprocessed vectors of the pairs, X_s and X_t."""
-        return (
-            self.source_preprocess_.transform(X[self.pairs_[:, 0]]),
-            self.target_preprocess_.transform(Y[self.pairs_[:, 1]]),
-        )
+    def _seed_rows(
+        self, X: NDArray, Y: NDArray, progress: Progress | None = None
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the preprocessed vectors of the pairs to fit on, X_s and X_t."""
+        source, target = self._extend_pairs(X, Y, progress).T
+        return self.source_preprocess_.transform(X[source]), self.target_preprocess_.transform(Y[target])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Give source vectors in the shared space.
@@ -219,16 +225,14 @@ class BaseAligner(TransformerMixin, BaseEstimator):
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         """Learn from checked vocabularies, ``pairs_`` and the preprocessing; most methods look at the pairs only."""
-        self._fit_seed(*self._seed_rows(X, Y), progress)
+        self._fit_seed(*self._seed_rows(X, Y, progress), progress)
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
         raise AssertionError("every aligner has its own")
 
-    def _extend_pairs(
-        self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], progress: Progress | None
-    ) -> NDArray[np.int64]:
-        """Give the pairs to fit on: those given, unless a method adds its own."""
-        return pairs
+    def _extend_pairs(self, X: NDArray, Y: NDArray, progress: Progress | None) -> NDArray[np.int64]:
+        """Return the pairs to fit on: ``pairs_``, followed by ``induced_pairs_`` if a method adds its own."""
+        return self.pairs_
 
     def _without_empty(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """Leave out pairs with a vector of zeros, which says nothing."""

@@ -45,9 +45,10 @@ class BootstrapProcrustes(BaseAligner):
     map_ : ndarray of shape (d1, d2)
         Ω.
     pairs_ : ndarray of shape (c, 2)
-        The pairs it was fitted on in the end, those it found last.
+        The given pairs.
     induced_pairs_ : ndarray of shape (k, 2)
-        The pairs it found in the last round.
+        The pairs it found in the last round, which it was fitted on beside the given ones, or instead of them without
+        ``keep_seed``.
     source_preprocess_, target_preprocess_ : transformers
         Fitted preprocessing of either side.
 
@@ -59,8 +60,8 @@ class BootstrapProcrustes(BaseAligner):
     >>> Y = rng.standard_normal((300, 10))
     >>> X = Y @ np.linalg.qr(rng.standard_normal((10, 10)))[0]
     >>> aligner = BootstrapProcrustes().fit(X, Y, pairs=[(i, i) for i in range(20)])
-    >>> aligner.pairs_.shape, aligner.score(X, Y)
-    ((300, 2), 1.0)
+    >>> len(aligner.pairs_), len(aligner.induced_pairs_), aligner.score(X, Y)
+    (20, 280, 1.0)
     """
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
@@ -95,31 +96,27 @@ class BootstrapProcrustes(BaseAligner):
         self.max_memory = max_memory
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        seed, (X_s, X_t) = self.pairs_, self._seed_rows(X, Y)
         source = self.source_preprocess_.transform(X[: self.max_words])
         target = self.target_preprocess_.transform(Y[: self.max_words])
-        kept = known = weighted_cross(X_s, X_t)
+        kept = known = weighted_cross(*self._seed_rows(X, Y))
         if not self.keep_seed:
             kept = np.zeros_like(known)
         omega, found = rotation(known), np.empty((0, 2), np.int64)
         for done in range(self.n_rounds):
-            found = self._induce(mapped(source, omega), target, seed)
+            found = self._induce(mapped(source, omega), target)
             # With nothing found, the known pairs are all there is.
             cross = kept + weighted_cross(source[found[:, 0]], target[found[:, 1]]) if len(found) else known
             omega = rotation(cross)
             if progress is not None:
                 progress(done + 1, self.n_rounds)
         self.map_, self.induced_pairs_ = omega.astype(np.float32), found
-        if len(found):
-            self.pairs_ = np.concatenate([seed, found]) if self.keep_seed else found
 
-    def _induce(
-        self, source: NDArray[np.float32], target: NDArray[np.float32], seed: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _induce(self, source: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray[np.int64]:
         found, similarities = mutual_pairs(source, target, retrieval=self.retrieval, max_memory=self.max_memory)
         if self.retrieval == "cosine":  # at right angles or more, words have nothing in common
             found = found[similarities > 0]
         if not self.keep_seed:
             return found
         # Words with a known translation take part in the search: who is nearest to one of them has found nothing new.
-        return found[~np.isin(found[:, 0], seed[:, 0]) & ~np.isin(found[:, 1], seed[:, 1])]
+        known = self.pairs_
+        return found[~np.isin(found[:, 0], known[:, 0]) & ~np.isin(found[:, 1], known[:, 1])]

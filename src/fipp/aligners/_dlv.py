@@ -47,9 +47,9 @@ class DLV(BaseAligner):
     map_ : ndarray of shape (d1, d2)
         Ω.
     pairs_ : ndarray of shape (c, 2)
-        The pairs it was fitted on in the end, those it found last.
+        The given pairs.
     induced_pairs_ : ndarray of shape (k, 2)
-        The pairs it found.
+        The pairs it found, which it was fitted on beside the given ones.
     n_iter_ : int
         Number of rounds.
     source_preprocess_, target_preprocess_ : transformers
@@ -63,8 +63,8 @@ class DLV(BaseAligner):
     >>> Y = rng.standard_normal((300, 10))
     >>> X = Y @ np.linalg.qr(rng.standard_normal((10, 10)))[0]
     >>> aligner = DLV().fit(X, Y, pairs=[(i, i) for i in range(20)])
-    >>> aligner.pairs_.shape, aligner.score(X, Y)
-    ((300, 2), 1.0)
+    >>> len(aligner.pairs_), len(aligner.induced_pairs_), aligner.score(X, Y)
+    (20, 280, 1.0)
     """
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
@@ -114,7 +114,6 @@ class DLV(BaseAligner):
             omega = rotation(known + weighted_cross(source[found[:, 0]], target[found[:, 1]]))
         self.map_ = omega.astype(np.float32)
         self.induced_pairs_ = np.stack([free[found[:, 0]], free_targets[found[:, 1]]], axis=1)
-        self.pairs_ = np.concatenate([self.pairs_, self.induced_pairs_])
 
     def _free_words(self, X: NDArray, side: int) -> NDArray[np.int64]:
         """Give the words that may be matched: among the first, with a vector, and in no known pair."""

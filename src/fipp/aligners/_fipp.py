@@ -93,13 +93,14 @@ class FIPP(BaseAligner):
         The map of preprocessed vectors, rotation included. With d1 < d2 the mapped vocabulary has rank d1 at most;
         the equal rank of the paper holds for X̃_s of the seed pairs only.
     pairs_ : ndarray of shape (c, 2)
-        The pairs it was fitted on, those of self-learning last.
+        The given pairs.
     kept_fraction_ : float
         Share of Gram entries that the filter kept.
-    kept_per_pair_ : ndarray of shape (c,)
-        The same for each pair: low for doubtful translations (appendix D.2).
-    weights_ : ndarray of shape (c,)
-        Weight of each pair in the rotation; the largest is 1.
+    kept_per_pair_ : ndarray of shape (c + k,)
+        The same for each pair, given pairs first, then ``induced_pairs_``: low for doubtful translations (appendix
+        D.2).
+    weights_ : ndarray of shape (c + k,)
+        Weight of each pair in the rotation, given pairs first, then ``induced_pairs_``; the largest is 1.
     spectrum_ : ndarray of shape (r,)
         Eigenvalues of the aligned Gram matrix X̃_sX̃_sᵀ, as many as X̃_s has dimensions, falling. Calculated when first
         read.
@@ -110,10 +111,10 @@ class FIPP(BaseAligner):
         about as long as the fit; a model read from a file has it if it was read before the model was saved.
     losses_ : ndarray of shape (n_steps + 1,)
         For ``solver="sgd"``, the objective at every step.
-    self_learned_pairs_ : ndarray of shape (k, 2)
+    induced_pairs_ : ndarray of shape (k, 2)
         Pairs that self-learning added, the most similar first.
-    self_learned_similarity_ : ndarray of shape (k,)
-        Their similarities.
+    induced_similarity_ : ndarray of shape (k,)
+        Their similarities; only with self-learning.
     source_preprocess_, target_preprocess_ : transformers
         Fitted preprocessing of either side.
 
@@ -317,21 +318,19 @@ class FIPP(BaseAligner):
             return max(d1, d2) if self.rank == "full" else d2
         return self.rank
 
-    def _extend_pairs(
-        self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], progress: Progress | None
-    ) -> NDArray[np.int64]:
+    def _extend_pairs(self, X: NDArray, Y: NDArray, progress: Progress | None) -> NDArray[np.int64]:
         if not self.self_learning:
-            return pairs
-        self.self_learned_pairs_, self.self_learned_similarity_ = induce_pairs(
+            return self.pairs_
+        self.induced_pairs_, self.induced_similarity_ = induce_pairs(
             self.source_preprocess_.transform(X),
             self.target_preprocess_.transform(Y),
-            self._without_empty(X, Y, pairs),
+            self.pairs_,
             self.self_learning,
             mutual=self.mutual,
             max_memory=self.max_memory,
             progress=progress,
         )
-        return np.concatenate([pairs, self.self_learned_pairs_])
+        return np.concatenate([self.pairs_, self.induced_pairs_])
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
         first = solution = self._solve(X_s, X_t, progress)

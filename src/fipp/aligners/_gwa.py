@@ -64,8 +64,10 @@ class GromovWasserstein(BaseAligner):
         The rotation.
     distance_ : float
         The sum above without the entropy.
-    coupled_pairs_ : ndarray of shape (n_words, 2)
-        Each of the source's words, and the target's word that most of it goes to.
+    pairs_ : ndarray of shape (0, 2)
+        No pairs were given.
+    induced_pairs_ : ndarray of shape (n_words, 2)
+        Each of the source's words that were coupled, and the target's word that most of it goes to.
     mutual_csls_ : float
         Mean CSLS of words that are each other's best after the rotation, among the next ``n_words`` of either side,
         which were not coupled; among the coupled words, which tell less, if there are hardly any others.
@@ -146,7 +148,7 @@ class GromovWasserstein(BaseAligner):
         )
         self.map_ = rotation(found.cross).astype(np.float32)
         self.distance_, self.n_iter_, self.converged_ = found.distance, found.n_iter, found.converged
-        self.coupled_pairs_ = np.stack([source_rows, target_rows[found.gamma.argmax(axis=1)]], axis=1)
+        self.induced_pairs_ = np.stack([source_rows, target_rows[found.gamma.argmax(axis=1)]], axis=1)
         if min(len(later_source), len(later_target)) >= _ENOUGH_WORDS:
             X_s, X_t = later_source, later_target
         self._judge(X_s, X_t)

@@ -79,9 +79,9 @@ class ICP(BaseAligner):
         How far words lie from the nearest of the other side after each run, in the order of the runs; the smallest was
         kept.
     induced_pairs_ : ndarray of shape (k, 2)
-        The pairs of the last round.
-    pairs_ : ndarray of shape (k, 2)
-        The same.
+        The pairs of the last round, which the map was fitted on.
+    pairs_ : ndarray of shape (0, 2)
+        No pairs were given.
     source_preprocess_, target_preprocess_ : transformers
         Fitted preprocessing of either side.
 
@@ -164,7 +164,7 @@ class ICP(BaseAligner):
             pairs, _ = mutual_pairs(images, target[:size], retrieval="csls", max_memory=self.max_memory)
             omega = rotation(weighted_cross(source[pairs[:, 0]], target[pairs[:, 1]]))
             tick(self.n_candidates + number + 1)
-        self.map_, self.induced_pairs_, self.pairs_ = omega.astype(np.float32), pairs, pairs
+        self.map_, self.induced_pairs_ = omega.astype(np.float32), pairs
 
     def _last_words(self, X: NDArray) -> int:
         return len(X) if self.max_words is None else min(len(X), max(self.max_words, self.start_words))

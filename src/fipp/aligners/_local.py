@@ -83,7 +83,7 @@ class Local(WrappingAligner):
     def correcting(cls, fitted: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> Self:
         """Give the corrections of an aligner that is fitted already, perhaps on more than these pairs."""
         local = cls(clone(fitted))
-        local._check(X, Y, pairs, None)
+        local._check(X, Y, pairs)
         local._correct(fitted, X, Y)
         return local
 

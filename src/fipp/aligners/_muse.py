@@ -98,7 +98,9 @@ class MUSE(BaseAligner):
         With ``"adversarial"``, whether ``consistency_`` is less than half way from that to 1: then most likely nothing
         was found, and a warning says so. In few dimensions a right map of noisy vectors may be announced too.
     pairs_ : ndarray of shape (c, 2)
-        The known pairs; none with ``"adversarial"``.
+        The given pairs; none with ``"adversarial"``.
+    induced_pairs_ : ndarray of shape (k, 2)
+        The pairs of the last dictionary that the map was learned from; none if it is that of the given pairs alone.
 
     References
     ----------
@@ -194,6 +196,7 @@ class MUSE(BaseAligner):
         else:
             refined = self._play(X, Y, refinement, progress)
         self.map_, self.criterion_, self.n_rounds_ = refined.map, refined.criterion, refined.rounds
+        self.induced_pairs_ = refined.pairs
         if self.mode == "adversarial":
             self._compare_with_chance(refinement)
 

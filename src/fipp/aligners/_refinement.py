@@ -14,9 +14,11 @@ from fipp.retrieve import neighbours
 
 @dataclass(frozen=True)
 class Refined:
-    """A map, how good it looks without any dictionary, and how many refinements it took."""
+    """A map, the pairs it was learned from, how good it looks without any dictionary, and after how many rounds."""
 
     map: NDArray[np.float32]
+    pairs: NDArray[np.int64]
+    """None if the map is the start."""
     criterion: float
     rounds: int
 
@@ -61,17 +63,17 @@ class Refinement:
         progress : callable, optional
             Called as ``progress(done, total)``.
         """
-        omega, best = start, None
+        omega, pairs, best = start, np.empty((0, 2), np.int64), None
         for rounds in range(self.n_rounds + 1):
             forth, criterion = self._translations(omega)
             comparable = best is not None and (keep_start or best.rounds > 0)
             if best is None or not comparable or criterion > best.criterion:
-                best = Refined(omega, criterion, rounds)
+                best = Refined(omega, pairs, criterion, rounds)
             if rounds < self.n_rounds:
-                X_d, Y_d = self._mutual(forth, omega)
-                if not len(X_d):
+                pairs = self._mutual(forth, omega)
+                if not len(pairs):
                     break
-                omega = _rotation(X_d, Y_d)
+                omega = self._rotation(pairs)
             if progress is not None:
                 progress(rounds + 1, self.n_rounds + 1)
         assert best is not None  # there is always the start
@@ -99,7 +101,7 @@ class Refinement:
         return found / len(pairs)
 
     def _n_found(self, known: NDArray[np.int64], wanted: NDArray[np.int64]) -> int:
-        omega = _rotation(self.source[known[:, 0]], self.target[known[:, 1]])
+        omega = self._rotation(known)
         queries = self.source[wanted[:, 0]] @ omega
         nearest = neighbours(queries, self.target, 1, max_memory=self.max_memory).indices[:, 0]
         return int(np.count_nonzero(nearest == wanted[:, 1]))
@@ -111,15 +113,13 @@ class Refinement:
         cosines = np.einsum("ij,ij->i", unit_rows(mapped), unit_rows(self.target[best]))
         return best, float(cosines.mean(dtype=np.float64))
 
-    def _mutual(
-        self, forth: NDArray[np.int64], omega: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give the vectors of the pairs of which each word is the best translation of the other."""
+    def _mutual(self, forth: NDArray[np.int64], omega: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Return the pairs of which each word is the best translation of the other."""
         mapped = self.source @ omega
         back = neighbours(self.target, mapped, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
-        agree = (back[forth] == np.arange(len(forth))) & self.source.any(axis=1)
-        return self.source[agree], self.target[forth[agree]]
+        agree = np.flatnonzero((back[forth] == np.arange(len(forth))) & self.source.any(axis=1))
+        return np.stack([agree, forth[agree]], axis=1)
 
-
-def _rotation(X_d: NDArray[np.float32], Y_d: NDArray[np.float32]) -> NDArray[np.float32]:
-    return rotation(weighted_cross(X_d, Y_d)).astype(np.float32)
+    def _rotation(self, pairs: NDArray[np.int64]) -> NDArray[np.float32]:
+        source, target = pairs.T
+        return rotation(weighted_cross(self.source[source], self.target[target])).astype(np.float32)

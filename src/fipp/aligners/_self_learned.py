@@ -67,8 +67,8 @@ class SelfLearning(WrappingAligner):
     ----------
     aligner_ : aligner
         The last one.
-    learned_pairs_ : ndarray of shape (k, 2)
-        The pairs found in the last round.
+    induced_pairs_ : ndarray of shape (k, 2)
+        The pairs found in the last round, which ``aligner_`` was fitted on beside the given ones.
     mean_csls_ : float
         Mean CSLS of the pairs found last. The map was fitted to them, so that it is high even if they are wrong.
     consistency_ : float
@@ -78,7 +78,7 @@ class SelfLearning(WrappingAligner):
         The same after a start from random pairs; only if ``consistency_`` is below 0.8. Self-learning that is not
         better than this by 0.1 has most likely gone astray, and a warning says so.
     pairs_ : ndarray of shape (c, 2)
-        The known pairs.
+        The given pairs.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class SelfLearning(WrappingAligner):
             weighting=self.weighting,
             progress=progress,
         )
-        self.learned_pairs_, self.mean_csls_ = learned.pairs, learned.mean_csls()
+        self.mean_csls_ = learned.mean_csls()
         self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, self.learned_weight, self.weighting)
         if self.ranking_steps:
             (self.aligner_,) = learned.refine(self.aligner_, X, Y, self.pairs_, [self.ranking_steps])
@@ -145,7 +145,7 @@ class SelfLearning(WrappingAligner):
         with warnings.catch_warnings():
             # Of half of the pairs.
             warnings.simplefilter("ignore", FippWarning)
-            self.consistency_ = consistency(X, Y, self.learned_pairs_, aligner, self.n_words)
+            self.consistency_ = consistency(X, Y, self.induced_pairs_, aligner, self.n_words)
         if self.consistency_ >= SURE:
             return
         # Without any found pairs there is nothing to compare.

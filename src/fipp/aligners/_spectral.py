@@ -136,7 +136,7 @@ class Spectral(BaseAligner):
             copy._validate_params()
         shared = clone(self)
         shared._pair_weights = self._pair_weights
-        moments = shared._moments(*shared._check(X, Y, pairs, progress), progress)
+        moments = shared._moments(*shared._check(X, Y, pairs), progress)
         for copy in copies:
             for name, value in vars(shared).items():
                 if name.endswith("_"):

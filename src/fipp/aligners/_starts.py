@@ -47,7 +47,7 @@ def by_coupling(X: NDArray, Y: NDArray) -> _Pairs:
         # Whether it found anything is judged after self-learning.
         warnings.simplefilter("ignore", FippWarning)
         try:
-            return GromovWasserstein(n_words).fit(X, Y).coupled_pairs_
+            return GromovWasserstein(n_words).fit(X, Y).induced_pairs_
         except FippError:
             if not can_couple():
                 raise

@@ -70,14 +70,14 @@ class Unsupervised(GuessingAligner):
         How many guesses there were.
     starts_ : str
         What was tried, as JSON: a list of starts, their numbers of pairs, and their consistencies.
-    learned_pairs_ : ndarray of shape (k, 2)
-        The pairs found in the last round.
+    induced_pairs_ : ndarray of shape (k, 2)
+        The pairs found in the last round, which ``aligner_`` was fitted on.
     consistency_ : float
         Mean reciprocal rank of half of the found pairs by a map that was learned from the other half.
     chance_consistency_ : float
         The same after a start from random pairs.
     pairs_ : ndarray of shape (0, 2)
-        No pairs were known.
+        No pairs were given.
 
     Examples
     --------
@@ -153,7 +153,6 @@ class Unsupervised(GuessingAligner):
         self.start_, self.consistency_ = best.start, best.consistency
         self.starts_ = json.dumps([each.as_dict() for each in tried])
         learned = learn(X, Y, self.pairs_, aligner, [larger, larger], start=best.found)
-        self.learned_pairs_ = learned.pairs
         self.aligner_ = learned.fit(X, Y, self.pairs_, last, 1.0)
         if self.aligner_.linear and self.ranking_steps:
             (self.aligner_,) = learned.refine(self.aligner_, X, Y, self.pairs_, [self.ranking_steps])

@@ -20,6 +20,13 @@ class WrappingAligner(BaseAligner):
     aligner_: BaseAligner
 
     @property
+    def induced_pairs_(self) -> NDArray[np.int64]:  # type: ignore[override]
+        """The pairs that ``aligner_`` was fitted on after the given ones, and those that it found itself."""
+        check_is_fitted(self)
+        inner = self.aligner_
+        return np.concatenate([inner.pairs_[len(self.pairs_) :], inner.induced_pairs_])
+
+    @property
     def map_(self) -> NDArray[np.float32]:  # type: ignore[override]
         """The map of ``aligner_``."""
         check_is_fitted(self)

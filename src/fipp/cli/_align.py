@@ -218,6 +218,7 @@ def _as_dict(alignment: Alignment, method: str, seconds: float, output: Path) ->
         "target": {"words": len(alignment.target), "dimensions": alignment.target.dim},
         "seed": alignment.seed,
         "pairs": len(alignment.aligner.pairs_),
+        "induced_pairs": len(alignment.aligner.induced_pairs_),
         "kept_fraction": getattr(alignment.aligner, "kept_fraction_", None),
         **_choice.as_dict(alignment.aligner),
         **_start.as_dict(alignment.aligner),
@@ -241,12 +242,8 @@ def _describe(method: str, aligner: BaseAligner) -> str:
 def _show(alignment: Alignment, method: str, seconds: float, output: Path) -> None:
     aligner = alignment.aligner
     rows = {"method": _describe(method, aligner), "pairs": f"{len(aligner.pairs_):,}"}
-    learned = len(getattr(aligner, "self_learned_pairs_", ()))
-    if learned:
-        rows["pairs"] += f", {learned:,} of them found by self-learning"
-    for inner in _start.inside(aligner):
-        if hasattr(inner, "learned_pairs_"):
-            rows["pairs"] += f", and {len(inner.learned_pairs_):,} found by self-learning"
+    if len(aligner.induced_pairs_):
+        rows["pairs"] += f", and {len(aligner.induced_pairs_):,} found by the method itself"
     choice = _choice.as_dict(aligner)
     if choice:
         _choice.show_trials(**choice)

@@ -45,6 +45,7 @@ def _as_dict(path: Path, alignment: Alignment, header: Mapping[str, Any], choice
         **{side: {key: header[side][key] for key in ("words", "dimensions")} for side in ("source", "target")},
         "seed": alignment.seed,
         "pairs": len(aligner.pairs_),
+        "induced_pairs": len(aligner.induced_pairs_),
         "scores": alignment.scores,
     }
 
@@ -61,6 +62,8 @@ def _rows(path: Path, alignment: Alignment, header: Mapping[str, Any], choice: M
     for side in ("source", "target"):
         rows[side] = f"{header[side]['words']:,} words x {header[side]['dimensions']}"
     rows["pairs"] = f"{len(alignment.aligner.pairs_):,}"
+    if len(alignment.aligner.induced_pairs_):
+        rows["pairs"] += f", and {len(alignment.aligner.induced_pairs_):,} found by the method itself"
     if alignment.seed:
         rows["pairs"] += f"; {alignment.seed['found']:,} of {alignment.seed['total']:,} of the dictionary were found"
     for name, scores in alignment.scores.items():

@@ -137,8 +137,7 @@ def self_evaluate(
 
 
 def _seed_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:
-    added = len(getattr(aligner, "self_learned_pairs_", ()))
-    pairs: NDArray[np.int64] = aligner.pairs_[: len(aligner.pairs_) - added]  # those of self-learning are the last
+    pairs = aligner.pairs_
     if len(pairs) and (pairs.max(axis=0) >= (n, m)).any():
         raise FippError(
             "the seed pairs of this model lie beyond the vectors given: without a test dictionary it takes all the "

@@ -188,10 +188,10 @@ def _legend(figure: Any, names: tuple[str, str]) -> None:
 
 
 def _caption(alignment: Alignment, rows: NDArray) -> str:
-    method, learned = type(alignment.aligner).__name__, alignment.aligner.pairs_
-    seen = len(set(map(tuple, rows.tolist())) & set(map(tuple, learned.tolist())))
+    method, given = type(alignment.aligner).__name__, alignment.aligner.pairs_
+    seen = len(set(map(tuple, rows.tolist())) & set(map(tuple, given.tolist())))
     which = f"{seen} of the {len(rows)} pairs shown are" if seen else f"none of the {len(rows)} pairs shown is"
     return (
-        f"{method}, learned from {len(learned):,} pairs; {which} among them. Axes: the first two principal components "
-        "of the target words, at unit length."
+        f"{method}, learned from {len(given):,} known pairs; {which} among them. Axes: the first two principal "
+        "components of the target words, at unit length."
     )

@@ -85,11 +85,12 @@ def _measured(cell: Cell, fitted: Fitted) -> Record:
 
 def _describe(fitted: Fitted) -> Record:
     aligner: Any = fitted.aligner
-    described: Record = {"pairs": len(aligner.pairs_)} if hasattr(aligner, "pairs_") else {}
+    described: Record = {"pairs": len(aligner.pairs_), "induced_pairs": len(aligner.induced_pairs_)}
     if not isinstance(aligner, FIPP):
         return described
     order = np.argsort(-aligner.kept_per_pair_, kind="stable")
-    words = [[fitted.source.words[i], fitted.target.words[j]] for i, j in aligner.pairs_[order]]
+    pairs = np.concatenate([aligner.pairs_, aligner.induced_pairs_])
+    words = [[fitted.source.words[i], fitted.target.words[j]] for i, j in pairs[order]]
     described |= {
         "kept_fraction": float(aligner.kept_fraction_),
         "deviation": float(aligner.deviation_),
