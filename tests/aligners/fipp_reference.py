@@ -40,16 +40,23 @@ def published_projection(X_s, X_t, epsilon, lam, rank):
 
 
 def linear_projection(X_s, X_t, epsilon, lam, rank):
-    """W with R W Wᵀ Rᵀ = the positive part of QᵀG*Q, for X_s = QR of full column rank."""
-    Q, R = np.linalg.qr(X_s)
-    G_star = optimal_gram(X_s, X_t, epsilon, lam)[3]
-    values, vectors = np.linalg.eigh(Q.T @ G_star @ Q)
+    """W with R W Wᵀ Rᵀ = the positive part of QᵀG*Q, for the seed and one virtual pair along each axis, QR.
+
+    The virtual pairs have the seed's mean length, and both spaces agree on all their inner products.
+    """
+    c, d1 = X_s.shape
+    G_s, _, _, G_star = optimal_gram(X_s, X_t, epsilon, lam)
+    completed = np.vstack([X_s, np.sqrt((X_s**2).sum() / c) * np.eye(d1)])
+    G_completed = completed @ completed.T
+    G_completed[:c, :c] += G_star - G_s
+    Q, R = np.linalg.qr(completed)
+    values, vectors = np.linalg.eigh(Q.T @ G_completed @ Q)
     values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
     positive = values > 0
     return np.linalg.inv(R) @ (vectors[:, positive] * np.sqrt(values[positive]))
 
 
-def pair_weights(X_s, X_t, epsilon, lam, power=1):
+def pair_weights(X_s, X_t, epsilon, lam, power=0.5):
     """1/‖row of G* − G_t‖ to a power, the largest scaled to 1."""
     _, G_t, _, G_star = optimal_gram(X_s, X_t, epsilon, lam)
     weights = np.array([1 / np.sqrt(((G_star[i] - G_t[i]) ** 2).sum()) for i in range(len(X_s))]) ** power
@@ -64,10 +71,10 @@ def rotated(W, X_s, X_t, weights):
 
 
 def fipp_map(X_s, X_t, epsilon, lam, rank, solver="eigen"):
-    """The whole map of preprocessed vectors."""
-    projection = published_projection if solver == "eigen" else linear_projection
-    W = projection(X_s, X_t, epsilon, lam, rank)
-    return rotated(W, X_s, X_t, pair_weights(X_s, X_t, epsilon, lam))
+    """The whole map of preprocessed vectors: as published, or as it is by default."""
+    published = solver == "eigen"
+    W = (published_projection if published else linear_projection)(X_s, X_t, epsilon, lam, rank)
+    return rotated(W, X_s, X_t, pair_weights(X_s, X_t, epsilon, lam, 1 if published else 0.5))
 
 
 def related_vocabularies(rng, n, d1, d2, noise=0.3):

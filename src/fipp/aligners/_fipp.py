@@ -35,6 +35,11 @@ from fipp.linalg import (
     weighted_cross,
 )
 
+_WEIGHT_POWERS = {"root": 0.5, "published": 1.0, "paper": 2.0}
+# The published route divides by small eigenvalues of G* where pairs are fewer than about this many times the larger
+# dimension; it then stretches some directions several times as much as the others.
+_FEW_PAIRS, _STRETCHED = 2, 2.0
+
 
 class FIPP(BaseAligner):
     r"""Filtered Inner Product Projection (Sachidananda, Yang and Zhu, ICLR 2021).
@@ -66,9 +71,9 @@ class FIPP(BaseAligner):
         source until the rotation has seen the target, which is better when d1 > d2 and the same otherwise.
     preprocess : str, transformer or None, default="isotropic"
         See `fipp.preprocess`; None switches it off.
-    weighting : {"published", "paper"} or None, default="published"
-        Weights of the Procrustes rotation, from the rows of G* − G_t: 1/‖·‖ as in the authors' code, 1/‖·‖² as the
-        paper says, or none.
+    weighting : {"root", "published", "paper"} or None, default="root"
+        Weights of the pairs in the Procrustes rotation, from the rows of G* − G_t: 1/√‖·‖, 1/‖·‖ as in the authors'
+        code, 1/‖·‖² as the paper says, or none. The mildest was the best on held-out pairs.
     n_rounds : int, default=1
         How often to repeat, each time from the aligned source (appendix B).
     self_learning : int, default=0
@@ -142,7 +147,7 @@ class FIPP(BaseAligner):
         "solver": [StrOptions({"linear", "eigen", "sgd"})],
         "rank": [StrOptions({"full", "target"}), Interval(Integral, 1, None, closed="left")],
         "preprocess": "no_validation",
-        "weighting": [StrOptions({"published", "paper"}), None],
+        "weighting": [StrOptions(set(_WEIGHT_POWERS)), None],
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "self_learning": [Interval(Integral, 0, None, closed="left")],
         "mutual": ["boolean"],
@@ -161,7 +166,7 @@ class FIPP(BaseAligner):
         solver: Literal["linear", "eigen", "sgd"] = "linear",
         rank: Literal["full", "target"] | int = "full",
         preprocess: Any = "isotropic",
-        weighting: Literal["published", "paper"] | None = "published",
+        weighting: Literal["root", "published", "paper"] | None = "root",
         n_rounds: int = 1,
         self_learning: int = 0,
         mutual: bool = True,
@@ -373,16 +378,15 @@ class FIPP(BaseAligner):
         if solution.losses is not None:
             self.losses_ = solution.losses
         self._seed = X_s, X_t, solution
-        self._warn(c, X_s.shape[1])
+        self._warn(c, *self.map_.shape)
 
     def _weights(self, residual_norms: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give W of the rotation: pairs on whose inner products both spaces agree count for more."""
         if self.weighting is None:
             return np.ones_like(residual_norms)
-        weights = residual_weights(residual_norms)
-        return weights if self.weighting == "published" else weights**2
+        return residual_weights(residual_norms) ** _WEIGHT_POWERS[self.weighting]
 
-    def _warn(self, c: int, d1: int) -> None:
+    def _warn(self, c: int, d1: int, d2: int) -> None:
         if self.kept_fraction_ == 0:
             warnings.warn(
                 f"the filter kept no inner product at ε = {self.epsilon}: the source is only rotated. Take a larger "
@@ -397,6 +401,21 @@ class FIPP(BaseAligner):
                 FippWarning,
                 stacklevel=5,
             )
+        stretch = self._stretch() if self.solver != "linear" and c < _FEW_PAIRS * max(d1, d2) else 1.0
+        if stretch > _STRETCHED:
+            warnings.warn(
+                f"solver='{self.solver}' stretches one direction {stretch:.1f} times as much as the middle one, because "
+                f"{c} pairs hardly determine it, and translates worse than a rotation would. Take solver='linear', or "
+                f"{_FEW_PAIRS * max(d1, d2)} pairs and more",
+                FippWarning,
+                stacklevel=5,
+            )
+
+    def _stretch(self) -> float:
+        """Return the largest singular value of the map as a multiple of the median one, zeros left out."""
+        stretches = np.linalg.svd(self.map_.astype(np.float64), compute_uv=False)
+        used = stretches[stretches > 1e-6 * stretches.max(initial=0)]
+        return float(used[0] / np.median(used)) if len(used) else 1.0
 
     def __getstate__(self) -> dict[str, Any]:
         # The seed vectors serve `objective_` only, and are much larger than the model.
