@@ -2,11 +2,13 @@
 
 import json
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from fipp import Alignment, FippError, FippWarning, Lexicon, Procrustes, Vectors, align
+from fipp.aligners._guessing import GuessingAligner
 from fipp.evaluate import bli
 from fipp.io._model import read_model, write_model
 
@@ -132,6 +134,21 @@ class Unsupervised(Procrustes):
 
 def test_a_method_that_ignores_the_seed_has_not_seen_it(spaces):
     assert align(*spaces, SEED, Unsupervised()).evaluate(SEED).seen_pairs == 0
+
+
+class Guessing(GuessingAligner):
+    """Takes known pairs for guesses."""
+
+    needs_pairs = False
+    _parameter_constraints: ClassVar[dict] = {}
+
+    def _fit_vocabulary(self, X, Y, progress):
+        self.aligner_ = Procrustes().fit(X, Y, self._checked_guesses(X, Y))
+
+
+def test_a_seed_that_is_taken_for_guesses_has_been_seen(spaces):
+    with pytest.warns(FippWarning, match="all 60 test words"):
+        align(*spaces, SEED, Guessing()).evaluate(SEED)
 
 
 def test_words_spelled_alike_are_no_seed_unless_they_are_given(rng):
