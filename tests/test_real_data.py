@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from fipp import Lexicon, Vectors, align
+from fipp import FippWarning, Lexicon, Vectors, align
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -137,3 +137,25 @@ def test_a_model_of_real_vectors_is_small_and_reads_back(french, english_french,
     loaded = type(alignment).load(tmp_path / "en-fr.fipp", *english_french)
     words = english_french[0].words[:500]
     assert loaded.translate_all(words, 3) == alignment.translate_all(words, 3)
+
+
+def test_a_dictionary_with_duplicates_is_scored_per_word_and_per_line(load_vectors, load_lexicon, shared_data):
+    source, target = load_vectors("fi.floret300"), load_vectors("fr.spacymd300")
+    alignment = align(source, target, load_lexicon("fi-fr", "train.1k"), "fipp")
+    path = shared_data / "xling" / "fi-fr" / "test.2k.tsv"
+    with pytest.warns(FippWarning, match="7 of the 931 test words had the same translation in the seed"):
+        result = alignment.evaluate(path)
+    assert (result.pairs, result.total, result.lines, result.seen_words) == (931, 1903, 986, 33)
+    # The file line by line, as the authors walk through it.
+    mapped, keys = (side().matrix.astype(np.float64) for side in (alignment.transform, alignment.transform_target))
+    keys /= np.linalg.norm(keys, axis=1, keepdims=True)
+    source_row, target_row = ({word: row for row, word in enumerate(side.words)} for side in (source, target))
+    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    reciprocal_ranks = []
+    for word, translation in lines:
+        if word in source_row and translation in target_row:
+            cosines = keys @ mapped[source_row[word]]
+            reciprocal_ranks.append(1 / (cosines >= cosines[target_row[translation]]).sum())
+    assert len(reciprocal_ranks) == 986
+    assert result.map_per_line == pytest.approx(np.mean(reciprocal_ranks), abs=1e-6)
+    assert result.map != pytest.approx(result.map_per_line, abs=1e-3)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from fipp._alignment import Alignment
-from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, make_aligner, words_spelled_alike
+from fipp._inputs import (
+    LexiconLike,
+    VectorsLike,
+    as_lexicon,
+    as_vectors,
+    found_pairs,
+    make_aligner,
+    words_spelled_alike,
+)
 from fipp.aligners import BaseAligner
 from fipp.aligners._guessing import GuessingAligner
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError
 from fipp.io import Lexicon
 from fipp.linalg import Progress
 
@@ -63,6 +70,7 @@ def align(
     """
     source, target = as_vectors(source), as_vectors(target)
     aligner = make_aligner(method, options)
+    given = lexicon is not None
     if lexicon is None and aligner.takes_identical_words:
         lexicon = Lexicon.identical(source, target)
     if lexicon is None:
@@ -74,10 +82,8 @@ def align(
             raise FippError(f"{type(aligner).__name__} learns from known pairs: give a lexicon")
         aligner.fit(source.matrix, target.matrix, progress=progress)
         return Alignment(aligner, source, target)
-    lookup = as_lexicon(lexicon).lookup(source, target)
-    lookup.require()
-    if lookup.hint():
-        warnings.warn(str(lookup.hint()), FippWarning, stacklevel=2)
+    lookup = found_pairs(as_lexicon(lexicon), source, target)
     aligner.fit(source.matrix, target.matrix, lookup.rows, progress=progress)
     seed = {"found": lookup.found, "total": lookup.total, "coverage": lookup.coverage}
-    return Alignment(aligner, source, target, seed=seed)
+    learned = given and (aligner.needs_pairs or isinstance(aligner, GuessingAligner))
+    return Alignment(aligner, source, target, seed=seed, seed_pairs=lookup.rows if learned else lookup.rows[:0])

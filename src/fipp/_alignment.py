@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors
+from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, found_pairs
 from fipp._version import __version__
 from fipp.aligners import BaseAligner
 from fipp.aligners._state import from_state, to_state
 from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
 from fipp.evaluate._parts import Part
+from fipp.evaluate._seen import seed_keys, seen_queries
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
 from fipp.io._model import read_model, write_model
@@ -49,6 +50,9 @@ class Alignment:
         How many pairs of the seed dictionary were found: ``found``, ``total``, ``coverage``.
     scores : dict, optional
         Evaluations to keep with the model, by name.
+    seed_pairs : ndarray of shape (c, 2), optional
+        Row numbers of the seed pairs, by which `evaluate` notices that a test dictionary has some of them; the
+        aligner's ``pairs_`` when left out.
 
     Attributes
     ----------
@@ -68,10 +72,13 @@ class Alignment:
         *,
         seed: Mapping[str, Any] | None = None,
         scores: Mapping[str, Any] | None = None,
+        seed_pairs: NDArray[np.int64] | None = None,
     ) -> None:
         self.aligner = aligner
         self.source, self.target = source, target
         self.seed, self.scores = dict(seed or {}), dict(scores or {})
+        self._seed_pairs = seed_pairs
+        self._seed_keys: NDArray[np.uint64] | None = None
         self._shared: dict[str, NDArray[np.float32]] = {}
 
     def __repr__(self) -> str:
@@ -79,7 +86,7 @@ class Alignment:
         return f"Alignment({type(self.aligner).__name__}, {dimensions}, {len(self.aligner.pairs_)} pairs)"
 
     def transform(self, vectors: Vectors | None = None) -> Vectors:
-        """Give source vectors in the shared space; all of the source by default.
+        """Return source vectors in the shared space; all of the source by default.
 
         Parameters
         ----------
@@ -101,7 +108,7 @@ class Alignment:
         return Vectors(vectors.words, self.aligner.transform(vectors.matrix))
 
     def transform_target(self, vectors: Vectors | None = None) -> Vectors:
-        """Give target vectors in the shared space; all of the target by default.
+        """Return target vectors in the shared space; all of the target by default.
 
         Parameters
         ----------
@@ -124,7 +131,7 @@ class Alignment:
         beta: float = 30.0,
         max_memory: int | str | None = None,
     ) -> list[Translation]:
-        """Give the ``k`` target words nearest to a source word.
+        """Return the ``k`` target words nearest to a source word.
 
         Parameters
         ----------
@@ -237,6 +244,9 @@ class Alignment:
     ) -> BLIResult | SelfEvaluation:
         """Measure how well a test dictionary is found: MAP, MRR, P@1, P@5, P@10, and how much could be looked up.
 
+        Pairs that were in the seed are recognised by their words, also in a model that was read from a file. They are
+        counted and warned of, and `BLIResult.unseen` has the scores without them.
+
         Without a dictionary, the seed pairs are cross-validated and mutual nearest neighbours counted; the result is
         of another kind and says so.
 
@@ -272,20 +282,18 @@ class Alignment:
                 raise FippError("labels are for the pairs of a test dictionary, and none was given")
             return self._evaluate_seed(retrieval, max_memory, progress)
         lexicon = as_lexicon(lexicon)
-        source = self._side("source")
-        lookup = lexicon.lookup(source, self._side("target"))
-        lookup.require()
+        source, target = self._side("source"), self._side("target")
+        lookup = found_pairs(lexicon, source, target)
         if labels is not None and len(labels) != len(lexicon):
             raise FippError(f"there are {len(lexicon)} pairs but {len(labels)} labels; each pair takes one")
         result = bli(
             self._in_shared_space("source"),
             self._in_shared_space("target"),
-            lookup.rows[:, 0],
-            lookup.rows[:, 1],
+            *lookup.line_rows.T,
             retrieval=retrieval,
             beta=beta,
             total=len({word for word, _ in lexicon}),
-            labels=None if labels is None else [str(labels[place]) for place in lookup.pairs_found],
+            labels=None if labels is None else [str(labels[place]) for place in lookup.lines],
             max_memory=max_memory,
             progress=progress,
         )
@@ -295,9 +303,19 @@ class Alignment:
             words=tuple(source.words[row] for row in np.unique(lookup.rows[:, 0])),
             missed=np.setdiff1d(asked[asked >= 0], lookup.rows[:, 0]),
             parts=_with_totals(result.parts, lexicon, labels),
+            seen=seen_queries(self._known(), source, target, lookup.rows),
         )
+        if result.seen_pairs:
+            warnings.warn(str(result.seed_note()), FippWarning, stacklevel=2)
         self.scores[result.retrieval] = result.as_dict()
         return result
+
+    def _known(self) -> NDArray[np.uint64]:
+        """Return the keys of the seed pairs; those of the file in a model that was read from one."""
+        if self._seed_keys is None:
+            pairs = self.aligner.pairs_ if self._seed_pairs is None else self._seed_pairs
+            self._seed_keys = seed_keys(self._side("source"), self._side("target"), pairs)
+        return self._seed_keys
 
     def _evaluate_seed(self, retrieval: str, max_memory: int | str | None, progress: Progress | None) -> SelfEvaluation:
         result = self_evaluate(
@@ -318,8 +336,8 @@ class Alignment:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one small file (safetensors with a JSON header).
 
-        It holds the map, the preprocessing, the settings, the scores so far and checksums of both inputs, but not the
-        vectors themselves.
+        It holds the map, the preprocessing, the settings, the scores so far, checksums of both inputs and of the words
+        of the seed pairs, but not the vectors themselves.
 
         Parameters
         ----------
@@ -341,7 +359,7 @@ class Alignment:
         arrays, description = to_state(self.aligner)
         header: dict[str, Any] = {"version": __version__, "aligner": description, "seed": self.seed}
         header["scores"] = self.scores
-        tensors = {f"aligner.{name}": array for name, array in arrays.items()}
+        tensors = {f"aligner.{name}": array for name, array in arrays.items()} | {"seed": self._known()}
         for side in ("source", "target"):
             vectors = self._side(side)
             rows = np.unique(np.linspace(0, len(vectors) - 1, _PROBES).astype(int))
@@ -382,6 +400,7 @@ class Alignment:
         try:
             aligner = from_state(arrays, header["aligner"])
             alignment = cls(aligner, seed=header["seed"], scores=header["scores"])
+            alignment._seed_keys = _checked_keys(tensors["seed"], Path(path))
             for side, vectors in (("source", source), ("target", target)):
                 if vectors is not None:
                     vectors = as_vectors(vectors)
@@ -402,6 +421,12 @@ class Alignment:
             transform = self.aligner.transform if side == "source" else self.aligner.transform_target
             self._shared[side] = transform(self._side(side).matrix)
         return self._shared[side]
+
+
+def _checked_keys(keys: NDArray, path: Path) -> NDArray[np.uint64]:
+    if keys.dtype != np.uint64 or keys.ndim != 2 or keys.shape[1] != 2:
+        raise FippError(f"{path} is damaged: the keys of its seed pairs are {keys.dtype} of {keys.shape}")
+    return keys
 
 
 def _check_vectors(

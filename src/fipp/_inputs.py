@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sklearn.base import clone
 
 from fipp.aligners import METHODS, BaseAligner
-from fipp.exceptions import FippError
-from fipp.io import Lexicon, Vectors
+from fipp.exceptions import FippError, FippWarning
+from fipp.io import Lexicon, Lookup, Vectors
 
 VectorsLike = Vectors | str | os.PathLike[str]
 LexiconLike = Lexicon | str | os.PathLike[str] | Iterable[tuple[str, str]]
@@ -38,6 +39,22 @@ def as_lexicon(lexicon: LexiconLike) -> Lexicon:
     if isinstance(lexicon, Lexicon):
         return lexicon
     return Lexicon.load(lexicon) if isinstance(lexicon, (str, os.PathLike)) else Lexicon(lexicon)
+
+
+def found_pairs(lexicon: Lexicon, source: Vectors, target: Vectors, stacklevel: int = 3) -> Lookup:
+    """Look a lexicon up; refuse one of which nothing is found, and warn of one that seems to be the wrong way round.
+
+    Examples
+    --------
+    >>> english, croatian = Vectors(["cat"], [[1.0]]), Vectors(["mačka"], [[1.0]])
+    >>> found_pairs(Lexicon([("cat", "mačka")]), english, croatian).rows
+    array([[0, 0]])
+    """
+    lookup = lexicon.lookup(source, target).require()
+    hint = lookup.hint()
+    if hint:
+        warnings.warn(hint, FippWarning, stacklevel=stacklevel)
+    return lookup
 
 
 def words_spelled_alike(source: Vectors, target: Vectors) -> Lexicon:

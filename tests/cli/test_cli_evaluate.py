@@ -85,6 +85,48 @@ def test_the_level_of_intervals_and_the_edges_of_bands_can_be_chosen(run, aligne
     assert "220-240" in evaluate(run, aligned, *options).stdout
 
 
+def test_test_pairs_of_the_seed_are_said_with_the_scores_without_them(run, aligned):
+    fresh, seed = fipp.Lexicon.load(aligned.test), fipp.Lexicon.load(aligned.seed)
+    alone = json.loads(evaluate(run, aligned, "--json").stdout)
+    assert (alone["seen_pairs"], alone["seen_words"]) == (0, 0) and "unseen" not in alone
+    (fresh + seed.head(20)).save(aligned.test)
+    result = evaluate(run, aligned, "--json")
+    told = json.loads(result.stdout)
+    assert (told["pairs"], told["seen_pairs"], told["unseen"]) == (80, 20, alone)
+    assert "warning: 20 of the 80 test words had the same translation in the seed" in result.stderr
+    table = evaluate(run, aligned, "--interval").stdout
+    assert "without seed pairs" in table and f"{alone['map']:.4f}" in table and "60 of 60" in table
+
+
+def test_a_model_tested_on_its_own_seed_is_told_so(run, aligned):
+    result = run("eval", aligned.model, aligned.source, aligned.target, "--dict", aligned.seed, "--json")
+    assert json.loads(result.stdout)["unseen"] is None
+    assert "all 200 test words had the same translation in the seed" in result.stderr
+    table = run("eval", aligned.model, aligned.source, aligned.target, "--dict", aligned.seed)
+    assert "without seed pairs" not in table.stdout and table.exit_code == 0
+
+
+def test_map_per_line_is_in_json_and_table(run, aligned):
+    test = fipp.Lexicon.load(aligned.test)
+    fipp.Lexicon([*test, test.pairs[0]]).save(aligned.test)
+    told = json.loads(evaluate(run, aligned, "--json").stdout)
+    assert (told["pairs"], told["lines"]) == (60, 61)
+    table = evaluate(run, aligned).stdout
+    assert "MAP per line" in table and f"{told['map_per_line']:.4f}" in table
+
+
+def test_a_reversed_dictionary_is_noticed_and_can_be_turned(run, aligned):
+    straight = evaluate(run, aligned, "--json").stdout
+    test = fipp.Lexicon.load(aligned.test)
+    test.reverse().save(aligned.test)
+    turned = evaluate(run, aligned, "--json", "--reverse-dict")
+    assert turned.stdout == straight and turned.stderr == ""
+    (test.reverse() + test.head(3)).save(aligned.test)
+    mixed = evaluate(run, aligned, "--json")
+    assert mixed.exit_code == 0 and json.loads(mixed.stdout)["pairs"] == 3
+    assert "warning: only 5 % of the pairs were found; the other way round it would be 95 %" in mixed.stderr
+
+
 @pytest.fixture
 def other(aligned, run):
     model = aligned.folder / "other.fipp"
@@ -129,3 +171,8 @@ def test_options_that_make_no_sense_are_refused_before_the_vectors_are_read(run,
 def test_two_models_are_not_compared_without_a_test_dictionary(run, aligned, other):
     result = run("eval", aligned.model, aligned.source, aligned.target, "--against", other)
     assert result.exit_code == 2 and "give one with --dict" in result.stderr
+
+
+def test_a_dictionary_that_was_not_given_cannot_be_reversed(run, aligned):
+    result = run("eval", aligned.model, aligned.source, aligned.target, "--reverse-dict")
+    assert result.exit_code == 2 and "--reverse-dict is for a test dictionary: give one with --dict" in result.stderr

@@ -67,6 +67,20 @@ def test_figures_are_those_of_each_method_alone(languages):
     assert compared.p_values[other, "cosine", "map"] == compare(first, second, n_resamples=2000).p_value
 
 
+def test_test_pairs_of_the_seed_are_counted_for_methods_that_saw_them(languages):
+    source, target, seed, test = languages
+    mixed = fipp.Lexicon([*test, *seed.pairs[:7], (seed.pairs[8][0], test.pairs[0][1])])
+    with pytest.warns(FippWarning, match="7 of the 58 test words had the same translation"):
+        compared = compare_methods(
+            source, target, seed, mixed, {"seeing": Procrustes(), "blind": Unsupervised()}, apart=False
+        )
+    told = compared.as_dict()
+    assert (told["test"]["seen_pairs"], told["test"]["seen_words"]) == (7, 8)
+    seeing, blind = told["methods"]
+    assert seeing["cosine"]["unseen"]["pairs"] == 51 and blind["cosine"]["seen_pairs"] is None
+    assert "7 of them with the same translation in the seed" in str(compared)
+
+
 def test_every_method_is_taken_by_name_and_in_order():
     assert list(as_methods("all")) == list(METHODS)
     assert list(as_methods(["procrustes", "fipp"])) == ["procrustes", "fipp"]

@@ -1,5 +1,6 @@
 """Inference: trained in one language, tested in another."""
 
+import esim_reference
 import numpy as np
 import pytest
 from downstream_samples import lexical
@@ -80,6 +81,33 @@ def test_the_score_of_a_pair_does_not_depend_on_its_batch(torch, pairs):
                 premises[i : i + 1, :n_a], lengths_a[i : i + 1], hypotheses[i : i + 1, :n_b], lengths_b[i : i + 1]
             )
             assert torch.allclose(alone[0], together[i], atol=1e-5)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-10), ("float32", 1e-5)])
+def test_scores_are_those_of_the_paper_s_equations_one_pair_at_a_time(torch, rng, precision, tolerance):
+    from fipp.evaluate.inference._esim import ESIM
+
+    d, lengths = 7, [(1, 4), (6, 2), (3, 3), (5, 6), (1, 1), (0, 2)]
+    network = ESIM(d, 5, 3, 0.5).eval()
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.5, generator=torch.Generator().manual_seed(parameter.numel()))
+    network = network.to(getattr(torch, precision))
+    # Behind the end of a sentence stands what must not matter.
+    sides = [
+        torch.from_numpy(rng.standard_normal((len(lengths), 6, d))).to(getattr(torch, precision)) for _ in range(2)
+    ]
+    sides[0][5, 0] = 0  # a sentence without words counts as one word, whose vector is zero
+    counts = [torch.tensor(side) for side in zip(*lengths, strict=True)]
+    with torch.no_grad():
+        ours = network(sides[0], counts[0], sides[1], counts[1]).numpy()
+    weights = {name: parameter.numpy().astype(np.float64) for name, parameter in network.state_dict().items()}
+    premises, hypotheses = (side.numpy().astype(np.float64) for side in sides)
+    expected = [
+        esim_reference.scores(premises[pair, : max(1, n_a)], hypotheses[pair, :n_b], weights)
+        for pair, (n_a, n_b) in enumerate(lengths)
+    ]
+    np.testing.assert_allclose(ours, expected, atol=tolerance)
+    assert np.ptp(expected, axis=0).min() > 0.1  # the pairs do differ
 
 
 def test_the_soft_alignment_is_that_of_a_loop(torch):

@@ -71,6 +71,16 @@ def test_parts_count_words_that_could_not_be_looked_up(rng):
     assert early.words == tuple(words[20:30])
 
 
+def test_the_label_of_a_duplicate_counts_too(rng):
+    words = [f"w{i}" for i in range(40)]
+    source, target = (fipp.Vectors(words, rng.standard_normal((40, 4))) for _ in range(2))
+    alignment = fipp.align(source, target, [(w, w) for w in words[:20]], "procrustes")
+    result = alignment.evaluate([("w20", "w20"), ("w21", "w21"), ("W20", "w20")], labels=["noun", "noun", "verb"])
+    noun, verb = result.by_label()["noun"], result.by_label()["verb"]
+    assert (noun.pairs, noun.lines, verb.pairs, verb.lines) == (2, 3, 1, 2)
+    assert verb.words == ("w20",)
+
+
 def test_wrong_bands_and_labels_are_refused(spaces):
     with pytest.raises(FippError, match="rising row numbers"):
         bli(*spaces, [0], [0]).by_band([5, 5])

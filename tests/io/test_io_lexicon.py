@@ -140,6 +140,8 @@ def test_lookup_gives_rows_coverage_and_what_is_missing():
     assert lookup.rows.tolist() == [[1, 1], [0, 2]]
     assert lookup.rows.dtype == np.int64
     assert lookup.pairs_found.tolist() == [0, 1]
+    assert lookup.lines.tolist() == [0, 1, 2]
+    assert lookup.line_rows.tolist() == [[1, 1], [0, 2], [0, 2]]
     assert (lookup.total, lookup.found, lookup.duplicates) == (6, 3, 1)
     assert lookup.coverage == 0.5
     assert (lookup.missing_source, lookup.missing_source_examples) == (2, ("emu", "y"))

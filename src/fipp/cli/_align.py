@@ -90,12 +90,7 @@ def command(
     ] = None,
     limit: _options.Limit = None,
     max_memory: _options.MaxMemory = None,
-    reverse_dict: Annotated[
-        bool,
-        typer.Option(
-            "--reverse-dict", metavar=_options.FLAG, help="The dictionary is target word first, source word second."
-        ),
-    ] = False,
+    reverse_dict: _options.ReverseDict = False,
     strict: _options.Strict = False,
     as_json: _options.Json = False,
     quiet: _options.Quiet = False,
@@ -120,8 +115,7 @@ def command(
     if dictionary is None and not _learns_without_pairs(aligner):
         raise fipp.FippError(f"{method} learns from known pairs: give them with --dict SEED")
     _files.check_output(output, source, target, *([dictionary] if dictionary else []))
-    lexicon = None if dictionary is None else _files.load_lexicon(dictionary, strict=strict)
-    lexicon = lexicon.reverse() if reverse_dict and lexicon is not None else lexicon
+    lexicon = None if dictionary is None else _files.load_lexicon(dictionary, strict=strict, reverse=reverse_dict)
     source_vectors = _files.load_vectors(source, report, limit=limit, strict=strict)
     target_vectors = _files.load_vectors(target, report, limit=limit, strict=strict)
     if lexicon is not None and dictionary is not None:

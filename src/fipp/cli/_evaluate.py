@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,6 +62,7 @@ def command(
             "--band-edges", metavar="1000,5000,…", help="Row numbers at which the next band begins; implies --bands."
         ),
     ] = None,
+    reverse_dict: _options.ReverseDict = False,
     limit: _options.Limit = None,
     max_memory: _options.MaxMemory = None,
     as_json: _options.Json = False,
@@ -68,9 +70,14 @@ def command(
 ) -> None:
     """Measure how well MODEL finds the translations of a test dictionary.
 
-    Pairs that are not in both vocabularies cannot be looked up; the coverage says how many could. Without a test
-    dictionary, maps are learned from parts of the seed pairs and tried on the others, and mutual nearest neighbours
-    counted.
+    Pairs that are not in both vocabularies cannot be looked up; the coverage says how many could. Pairs that the model
+    was learned from are counted, and the scores without them stand below.
+
+    MAP takes each source word once, with all of its translations; per line, each line of the file counts by itself, as
+    in the papers of FIPP and XLING.
+
+    Without a test dictionary, maps are learned from parts of the seed pairs and tried on the others, and mutual nearest
+    neighbours counted.
     """
     from fipp import Alignment
     from fipp.evaluate._parts import BANDS
@@ -85,11 +92,11 @@ def command(
     if not 0 < level < 1:
         raise FippError(f"--level must be between 0 and 1, such as 0.95, not {level:g}")
     chosen = _parse_edges(edges) if edges is not None else list(BANDS) if bands else None
-    if against is not None and dictionary is None:
-        raise FippError("--against compares two models on a test dictionary: give one with --dict")
-    if beta != _options.BETA and dictionary is None:
-        raise FippError("--beta is for a test dictionary: give one with --dict")
-    lexicon = None if dictionary is None else _files.load_lexicon(dictionary)
+    needless = {"--against": against is not None, "--beta": beta != _options.BETA, "--reverse-dict": reverse_dict}
+    for option in needless if dictionary is None else ():
+        if needless[option]:
+            raise FippError(f"{option} is for a test dictionary: give one with --dict")
+    lexicon = None if dictionary is None else _files.load_lexicon(dictionary, reverse=reverse_dict)
     if against is not None:
         Alignment.load(against)  # a wrong file is refused before anything long is done
     alignment = _files.load_alignment(model, source, target, report, limit=limit)
@@ -158,15 +165,13 @@ def _show(result: BLIResult | SelfEvaluation, level: float | None, edges: list[i
     scores = result if isinstance(result, BLIResult) else result.cross_validation
     if not isinstance(result, BLIResult):
         _console.heading(f"no test dictionary: {result.folds}-fold cross-validation on the seed pairs")
-    table = _tables.table("MAP", "MRR", "P@1", "P@5", "P@10", "pairs", "coverage", "retrieval")
-    _add_rows(table, scores, level)
-    _console.show(table)
+    columns = {"score": scores}
+    if scores.seen_pairs and scores.unseen is not None:
+        columns["without seed pairs"] = scores.unseen
+    _console.show(_table(columns, level))
     if edges is not None:
         _console.heading("by row number of the source word, frequent words first")
-        table = _tables.table("rows", "MAP", "MRR", "P@1", "P@5", "P@10", "pairs", "coverage", "retrieval")
-        for name, part in scores.by_band(edges).items():
-            _add_rows(table, part, level, name)
-        _console.show(table)
+        _console.show(_table(scores.by_band(edges), level))
     if not isinstance(result, BLIResult):
         _console.show(
             f"mutual nearest neighbours: {100 * result.mutual_rate:.1f} % of the first {result.words:,} words, "
@@ -174,13 +179,35 @@ def _show(result: BLIResult | SelfEvaluation, level: float | None, edges: list[i
         )
 
 
-def _add_rows(table: Table, result: BLIResult, level: float | None, *name: str) -> None:
-    """Add the scores, and below each its interval."""
+def _table(results: Mapping[str, BLIResult], level: float | None) -> Table:
+    """Return a table with a column for each result: many columns of numbers would not fit on a narrow terminal."""
+    table = _tables.table("", *results)
+    for cells in zip(*(_cells(result, level) for result in results.values()), strict=True):
+        if any(cell for _, cell in cells):
+            table.add_row(cells[0][0], *(cell for _, cell in cells))
+    return table
+
+
+def _cells(result: BLIResult, level: float | None) -> list[tuple[str, str]]:
+    """Return what a result says, each with its name; empty where it is not known."""
     from fipp.evaluate._bli import MEASURES
 
-    scores = (result.map, result.mrr, result.p_at_1, result.p_at_5, result.p_at_10)
-    coverage = f"{result.pairs:,} of {result.total:,} ({100 * result.coverage:.1f} %)"
-    table.add_row(*name, *(f"{score:.4f}" for score in scores), f"{result.pairs:,}", coverage, result.retrieval)
-    if level is not None:
-        ends = (result.interval(measure, level) for measure in MEASURES)
-        table.add_row(*("" for _ in name), *(f"{low:.4f}-{high:.4f}" for low, high in ends))
+    def scored(measure: str) -> tuple[str, str]:
+        score = f"{result.per_query(measure).mean():.4f}"
+        if level is not None:
+            score += " ({:.4f}-{:.4f})".format(*result.interval(measure, level))
+        return measure.upper(), score
+
+    def counted(number: float | None, digits: str = ",") -> str:
+        return "" if number is None else format(number, digits)
+
+    return [
+        scored("map"),
+        ("MAP per line", counted(result.map_per_line, ".4f")),
+        *(scored(measure) for measure in MEASURES if measure != "map"),
+        ("coverage", f"{result.pairs:,} of {result.total:,} ({100 * result.coverage:.1f} %)"),
+        ("lines", counted(result.lines)),
+        ("pairs in the seed", counted(result.seen_pairs)),
+        ("words in the seed", counted(result.seen_words)),
+        ("retrieval", result.retrieval),
+    ]

@@ -30,15 +30,15 @@ def load_vectors(
     return vectors
 
 
-def load_lexicon(path: Path, *, strict: bool = False) -> Lexicon:
-    """Read a dictionary, and say so if lines of it could not be used."""
+def load_lexicon(path: Path, *, strict: bool = False, reverse: bool = False) -> Lexicon:
+    """Read a dictionary, and say so if lines of it could not be used; ``reverse`` swaps its two words."""
     from fipp import Lexicon
 
     lexicon = Lexicon.load(path, strict=strict)
     remarks = lexicon.report.summary() if lexicon.report else None
     if remarks:
         _console.warn(remarks)
-    return lexicon
+    return lexicon.reverse() if reverse else lexicon
 
 
 def load_words(path: Path) -> set[str]:

@@ -72,4 +72,6 @@ def _rows(path: Path, alignment: Alignment, header: Mapping[str, Any], choice: M
         rows[f"scores ({name})"] = (
             f"MAP {measured['map']:.4f}, P@1 {measured['p@1']:.4f} on {measured['pairs']:,} words"
         )
+        if measured.get("seen_pairs"):
+            rows[f"scores ({name})"] += f", {measured['seen_pairs']:,} of them with the same translation in the seed"
     return rows

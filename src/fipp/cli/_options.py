@@ -39,6 +39,10 @@ Format = Annotated[str, typer.Option(metavar="markdown|csv|latex|json", help="Of
 TablesOutput = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the tables here instead.")
 ]
+ReverseDict = Annotated[
+    bool,
+    typer.Option("--reverse-dict", metavar=FLAG, help="The dictionary is target word first, source word second."),
+]
 Strict = Annotated[bool, typer.Option("--strict", metavar=FLAG, help="Refuse files with rows that cannot be used.")]
 Json = Annotated[bool, typer.Option("--json", metavar=FLAG, help="Print one JSON object and no notes.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", metavar=FLAG, help="No notes and no progress.")]

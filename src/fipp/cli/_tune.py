@@ -62,12 +62,7 @@ def command(
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="Which words are held out.")] = 0,
     limit: _options.Limit = None,
     max_memory: _options.MaxMemory = None,
-    reverse_dict: Annotated[
-        bool,
-        typer.Option(
-            "--reverse-dict", metavar=_options.FLAG, help="The dictionary is target word first, source word second."
-        ),
-    ] = False,
+    reverse_dict: _options.ReverseDict = False,
     strict: _options.Strict = False,
     as_json: _options.Json = False,
     quiet: _options.Quiet = False,
@@ -94,8 +89,7 @@ def command(
         from fipp.report._figures import _matplotlib
 
         _matplotlib()
-    lexicon = _files.load_lexicon(dictionary, strict=strict)
-    lexicon = lexicon.reverse() if reverse_dict else lexicon
+    lexicon = _files.load_lexicon(dictionary, strict=strict, reverse=reverse_dict)
     source_vectors = _files.load_vectors(source, report, limit=limit, strict=strict)
     target_vectors = _files.load_vectors(target, report, limit=limit, strict=strict)
     coverage = _align._coverage(lexicon.lookup(source_vectors, target_vectors).require())

@@ -17,6 +17,7 @@ from fipp.aligners import BaseAligner
 from fipp.comparison._measure import RETRIEVALS, Record, pairs_taken
 from fipp.evaluate import BLIResult, compare
 from fipp.evaluate._bli import result_of_queries
+from fipp.evaluate._seen import Seen
 from fipp.exceptions import FippError
 from fipp.study._render import FORMATS, render
 from fipp.study._tables import Figure, Table, Value
@@ -42,6 +43,7 @@ class Setting:
     level: float
     threads: int
     checksums: tuple[str, str]
+    seen: Seen
 
     def as_dict(self) -> dict[str, Any]:
         """Give everything but the queries as numbers and text that JSON can hold."""
@@ -49,7 +51,13 @@ class Setting:
         return {
             **{side: {"words": n, "dimensions": d, "checksum": checksum} for side, n, d, checksum in sides},
             "pairs": {kind: {"found": found, "total": total} for kind, (found, total) in self.seed.items()},
-            "test": {"pairs": len(self.queries), "total": self.total, "coverage": len(self.queries) / self.total},
+            "test": {
+                "pairs": len(self.queries),
+                "total": self.total,
+                "coverage": len(self.queries) / self.total,
+                "seen_pairs": int(self.seen.pairs.sum()),
+                "seen_words": int(self.seen.words.sum()),
+            },
             "threads": self.threads,
         }
 
@@ -101,6 +109,7 @@ class MethodScore:
                 setting.total,
                 retrieval,
                 words=setting.query_words,
+                seen=setting.seen if pairs_taken(aligner) == "seed" else None,
             )
             for retrieval in RETRIEVALS
             if retrieval in record
@@ -209,11 +218,12 @@ class MethodComparison:
         return self.render()
 
     def _title(self) -> str:
-        s = self.setting
+        s, seen = self.setting, self.setting.seen.pairs.sum()
         seed = "".join(f", {found:,} of {total:,} pairs ({kind})" for kind, (found, total) in s.seed.items())
         return (
             f"{s.words[0]:,} × {s.dimensions[0]} → {s.words[1]:,} × {s.dimensions[1]}{seed}, "
             f"{len(s.queries):,} of {s.total:,} test words"
+            f"{f', {seen:,} of them with the same translation in the seed' if seen else ''}"
         )
 
     def _legend(self) -> str:

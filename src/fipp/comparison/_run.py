@@ -14,12 +14,21 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, make_aligner, words_spelled_alike
+from fipp._inputs import (
+    LexiconLike,
+    VectorsLike,
+    as_lexicon,
+    as_vectors,
+    found_pairs,
+    make_aligner,
+    words_spelled_alike,
+)
 from fipp._version import __version__
 from fipp.aligners import METHODS, BaseAligner
 from fipp.comparison._measure import Problem, Record, measure, pairs_taken
 from fipp.comparison._process import describe, run_apart, stored
 from fipp.comparison._result import MethodComparison, MethodScore, Setting
+from fipp.evaluate._seen import seed_keys, seen_queries
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
 from fipp.io._lookup import Lookup
@@ -142,14 +151,14 @@ def _set_up(
     taken = {pairs_taken(aligner) for aligner in aligners.values()}
     lookups: dict[str, Lookup] = {}
     if seed is not None and "seed" in taken:
-        lookups["seed"] = as_lexicon(seed).lookup(source, target).require()
-        if lookups["seed"].hint():
-            warnings.warn(str(lookups["seed"].hint()), FippWarning, stacklevel=3)
+        lookups["seed"] = found_pairs(as_lexicon(seed), source, target, stacklevel=4)
     if "identical words" in taken:
         lookups["identical words"] = Lexicon.identical(source, target).lookup(source, target)
     if "words spelled alike" in taken:
         lookups["words spelled alike"] = words_spelled_alike(source, target).lookup(source, target)
-    found = test.lookup(source, target).require()
+    found = found_pairs(test, source, target, stacklevel=4)
+    known = lookups["seed"].rows if "seed" in lookups else found.rows[:0]
+    seen = seen_queries(seed_keys(source, target, known), source, target, found.rows)
     asked = np.unique(found.rows[:, 0])
     setting = Setting(
         dimensions=(source.dim, target.dim),
@@ -161,7 +170,15 @@ def _set_up(
         level=level,
         threads=n_threads(),
         checksums=(source.checksum, target.checksum),
+        seen=seen,
     )
+    if seen.pairs.any():
+        warnings.warn(
+            f"{seen.pairs.sum():,} of the {len(asked):,} test words had the same translation in the seed: the "
+            "comparison as JSON has the scores without them under 'unseen'",
+            FippWarning,
+            stacklevel=3,
+        )
     pairs = {kind: lookup.rows for kind, lookup in lookups.items() if lookup.found}
     return setting, Problem(source.matrix, target.matrix, pairs, found.rows)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp.evaluate._parts import BANDS, Part, bands, labelled
 from fipp.evaluate._resampling import Interval, bootstrap_interval
+from fipp.evaluate._seen import Seen
 from fipp.exceptions import FippError
 from fipp.retrieve import gold_ranks
 from fipp.retrieve._options import check_retrieval
@@ -18,14 +19,29 @@ from fipp.retrieve._options import check_retrieval
 MEASURES = ("map", "mrr", "p@1", "p@5", "p@10")
 
 
+class Lines(NamedTuple):
+    """For each query, how many lines of the dictionary ask for it, and the sum of 1 / rank over them."""
+
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+    def of(self, places: NDArray[np.int64]) -> Lines:
+        """Return the same for some of the queries."""
+        return Lines(self.counts[places], self.sums[places])
+
+
 @dataclass(frozen=True)
 class BLIResult:
     """Scores of bilingual lexicon induction.
 
+    A query is a source word, with all of its translations. What is about *lines* takes each pair of the dictionary,
+    duplicates included, for a query of its own, as the authors of FIPP and of XLING do.
+
     Attributes
     ----------
     map : float
-        Mean over the queries of their average precision. With one gold each this is the mean reciprocal rank.
+        MAP per word: mean over the queries of their average precision over all translations, duplicates left out. With
+        one gold each this is the mean reciprocal rank.
     mrr : float
         Mean over the queries of 1 / rank of the best gold.
     p_at_1, p_at_5, p_at_10 : float
@@ -51,6 +67,10 @@ class BLIResult:
         Row numbers of source words of which no translation is in the target: they count in ``total``.
     parts : dict of str to Part
         Which queries have a pair of each label, if labels were given.
+    per_line : Lines or None
+        Lines and their reciprocal ranks, for ``map_per_line``.
+    seen : Seen or None
+        Which queries were in the seed, for ``seen_pairs``, ``seen_words`` and ``unseen``; `Alignment.evaluate` knows.
 
     Examples
     --------
@@ -73,14 +93,82 @@ class BLIResult:
     words: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
     missed: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
     parts: Mapping[str, Part] = field(default_factory=dict, compare=False, repr=False)
+    per_line: Lines | None = field(default=None, compare=False, repr=False)
+    seen: Seen | None = field(default=None, compare=False, repr=False)
 
     @property
     def coverage(self) -> float:
         """Share of the test dictionary that could be looked up: ``pairs / total``."""
         return self.pairs / self.total
 
+    @property
+    def lines(self) -> int | None:
+        """Number of lines of the dictionary that could be looked up, duplicates included."""
+        return None if self.per_line is None else int(self.per_line.counts.sum())
+
+    @property
+    def map_per_line(self) -> float | None:
+        """MAP per line: mean over ``lines`` of 1 / rank of the line's own translation among all keys.
+
+        Other translations of the word are keys like any other, so that only one of several lines of a word can have
+        rank 1. A line that the dictionary has twice counts twice. This is what the papers of FIPP and XLING call MAP.
+
+        Examples
+        --------
+        >>> result = bli(np.eye(3), np.eye(3), [0, 1, 1], [0, 1, 2])
+        >>> result.map, result.map_per_line  # the second translation of query 1 shares the last rank
+        (0.9166666666666666, 0.7777777777777777)
+        """
+        return None if self.per_line is None else float(self.per_line.sums.sum() / self.per_line.counts.sum())
+
+    @property
+    def seen_pairs(self) -> int | None:
+        """Number of queries with a translation that the model was given as a seed pair; None if that is not known."""
+        return None if self.seen is None else int(self.seen.pairs.sum())
+
+    @property
+    def seen_words(self) -> int | None:
+        """Number of queries whose source word was in the seed, with a translation of the test or another."""
+        return None if self.seen is None else int(self.seen.words.sum())
+
+    @property
+    def unseen(self) -> BLIResult | None:
+        """The result without the queries that ``seen_pairs`` counts; None if none is left, or if the seed is not known.
+
+        Such a query is left out with all of its translations. Queries that were in the seed with other translations
+        only stay.
+        """
+        if self.seen is None or self.seen.pairs.all():
+            return None
+        if not self.seen.pairs.any():
+            return self
+        places = np.flatnonzero(~self.seen.pairs)
+        return self._of(Part(places, self.total - self.pairs + len(places)))
+
+    def seed_note(self) -> str | None:
+        """Say how many queries were in the seed, and what the score is without them; None if none was.
+
+        Examples
+        --------
+        >>> import fipp
+        >>> demo = fipp.datasets.load_demo()
+        >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
+        >>> alignment.evaluate(demo.test).seed_note()
+        """
+        if not self.seen_words:
+            return None
+        others = self.seen_words - (self.seen_pairs or 0)
+        if not self.seen_pairs:
+            return f"{others:,} of the {self.pairs:,} test words had another translation in the seed"
+        how_many = f"all {self.pairs:,}" if self.unseen is None else f"{self.seen_pairs:,} of the {self.pairs:,}"
+        also = f", and {others:,} more had another one" if others else ""
+        said = f"{how_many} test words had the same translation in the seed{also}: "
+        if self.unseen is None:
+            return said + "the score tells how well known pairs are remembered, and nothing about other words"
+        return said + f"MAP is {self.unseen.map:.4f} without the {self.seen_pairs:,}, {self.map:.4f} with them"
+
     def per_query(self, measure: str = "map") -> NDArray[np.float64]:
-        """Give the score of each query, whose mean is the result's.
+        """Return the score of each query, whose mean is the result's.
 
         Parameters
         ----------
@@ -109,7 +197,7 @@ class BLIResult:
     def interval(
         self, measure: str = "map", level: float = 0.95, *, n_resamples: int = 1000, random_state: int = 0
     ) -> Interval:
-        """Give the bootstrap confidence interval of a score: how far it would move with other queries.
+        """Return the bootstrap confidence interval of a score: how far it would move with other queries.
 
         Parameters
         ----------
@@ -139,7 +227,7 @@ class BLIResult:
         return bootstrap_interval(self.per_query(measure), level, n_resamples=n_resamples, random_state=random_state)
 
     def by_band(self, edges: Sequence[int] = BANDS) -> dict[str, BLIResult]:
-        """Give the result of each band of frequency of the source word, told by its row number.
+        """Return the result of each band of frequency of the source word, told by its row number.
 
         The coverage of a band counts words that are in the source; of the others nobody knows the band.
 
@@ -164,7 +252,7 @@ class BLIResult:
         return {name: self._of(part) for name, part in bands(self.queries, self.missed, edges).items()}
 
     def by_label(self) -> dict[str, BLIResult]:
-        """Give the result of each part of the test dictionary, if its pairs were given labels.
+        """Return the result of each part of the test dictionary, if its pairs were given labels.
 
         A query belongs to each part that it has a pair in, with all of its golds.
 
@@ -181,7 +269,14 @@ class BLIResult:
         places = part.places
         words = None if self.words is None else tuple(self.words[place] for place in places)
         return result_of_queries(
-            self.precision[places], self.ranks[places], self.queries[places], part.total, self.retrieval, words=words
+            self.precision[places],
+            self.ranks[places],
+            self.queries[places],
+            part.total,
+            self.retrieval,
+            words=words,
+            per_line=None if self.per_line is None else self.per_line.of(places),
+            seen=None if self.seen is None else self.seen.of(places),
         )
 
     def as_dict(
@@ -192,7 +287,7 @@ class BLIResult:
         n_resamples: int = 1000,
         random_state: int = 0,
     ) -> dict[str, Any]:
-        """Give the scores as numbers and text that JSON can hold.
+        """Return the scores as numbers and text that JSON can hold.
 
         Parameters
         ----------
@@ -206,7 +301,8 @@ class BLIResult:
         Returns
         -------
         dict
-            With ``"parts"`` too if the pairs have labels.
+            With ``"parts"`` too if the pairs have labels. If any pair was in the seed, ``"unseen"`` has the scores
+            without such pairs, or None if there are no others.
 
         Examples
         --------
@@ -217,19 +313,25 @@ class BLIResult:
         """
         told: dict[str, Any] = {
             "map": self.map,
+            "map_per_line": self.map_per_line,
             "mrr": self.mrr,
             "p@1": self.p_at_1,
             "p@5": self.p_at_5,
             "p@10": self.p_at_10,
             "pairs": self.pairs,
+            "lines": self.lines,
             "total": self.total,
             "coverage": self.coverage,
             "retrieval": self.retrieval,
+            "seen_pairs": self.seen_pairs,
+            "seen_words": self.seen_words,
         }
         draws: dict[str, Any] = {"n_resamples": n_resamples, "random_state": random_state}
         if interval is not None:
             ends = {measure: list(self.interval(measure, interval, **draws)) for measure in MEASURES}
             told["intervals"] = {"level": interval, **draws, **ends}
+        if self.seen_pairs:
+            told["unseen"] = None if self.unseen is None else self.unseen.as_dict(interval=interval, **draws)
         if bands is not False:
             by_band = self.by_band() if bands is True else self.by_band(bands)
             told["bands"] = {name: part.as_dict(interval=interval, **draws) for name, part in by_band.items()}
@@ -239,10 +341,13 @@ class BLIResult:
         return told
 
     def __str__(self) -> str:
+        per_line = "" if self.map_per_line is None else f" ({self.map_per_line:.4f} per line)"
+        seed = self.seed_note()
         return (
-            f"MAP {self.map:.4f}, MRR {self.mrr:.4f}, "
+            f"MAP {self.map:.4f}{per_line}, MRR {self.mrr:.4f}, "
             f"P@1 {self.p_at_1:.4f}, P@5 {self.p_at_5:.4f}, P@10 {self.p_at_10:.4f} by {self.retrieval}; "
             f"{self.pairs:,} of {self.total:,} looked up ({100 * self.coverage:.1f} %)"
+            f"{f'; {seed}' if seed else ''}"
         )
 
 
@@ -267,7 +372,8 @@ def bli(
 
     .. math:: \mathrm{AP} = \frac{1}{g} \sum_{j=1}^{g} \frac{j}{\mathrm{rank}_j}.
 
-    Ties count against us: among keys of equal score the golds come last. A pair given twice counts once.
+    Ties are counted as errors: among keys of equal score the golds come last. A pair given twice counts once, except in
+    `BLIResult.map_per_line`.
 
     Parameters
     ----------
@@ -333,15 +439,17 @@ def bli(
     )
     _, once = np.unique(np.stack([asked, gold]), axis=1, return_index=True)
     precision, best = _per_query(asked[once], ranks[once])
+    distinct, place, counts = np.unique(asked, return_inverse=True, return_counts=True)
     if total is not None and total < len(best):
         raise FippError(f"total is {total}, but {len(best)} distinct queries were looked up")
     return result_of_queries(
         precision,
         best,
-        np.unique(asked),
+        distinct,
         len(best) if total is None else int(total),
         retrieval,
         parts={} if labels is None else labelled(asked, labels),
+        per_line=Lines(counts, np.bincount(place, weights=1 / ranks).astype(np.float64)),
     )
 
 
@@ -371,7 +479,7 @@ def result_of_queries(
 
 
 def _per_query(query: NDArray[np.int64], rank: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Give the average precision and the best rank of each query, in ascending order of its number."""
+    """Return the average precision and the best rank of each query, in ascending order of its number."""
     order = np.lexsort((rank, query))
     query, rank = query[order], rank[order]
     number = np.arange(len(query))

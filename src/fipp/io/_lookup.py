@@ -27,6 +27,8 @@ class Lookup:
         Source row and target row of each pair found, no two pairs alike.
     pairs_found : ndarray of int64 of shape (c,)
         The place in the lexicon of the pair in each row of ``rows``.
+    lines, line_rows : ndarray of int64 of shape (found,) and (found, 2)
+        The same for every pair found, duplicates included: its place in the lexicon, its source row and target row.
     total, found : int
         Pairs in the lexicon; pairs with both words found. ``found`` is ``c + duplicates``.
     duplicates : int
@@ -50,6 +52,8 @@ class Lookup:
 
     rows: npt.NDArray[np.int64]
     pairs_found: npt.NDArray[np.int64]
+    lines: npt.NDArray[np.int64]
+    line_rows: npt.NDArray[np.int64]
     total: int
     found: int
     duplicates: int
@@ -122,15 +126,17 @@ def look_up(pairs: Sequence[tuple[str, str]], source: Vectors, target: Vectors) 
     source_words = [pair[0] for pair in pairs]
     target_words = [pair[1] for pair in pairs]
     rows = np.stack([source.find(source_words), target.find(target_words)], axis=1)
-    places = np.flatnonzero((rows >= 0).all(axis=1))
-    found = len(places)
+    lines = np.flatnonzero((rows >= 0).all(axis=1))
+    found = len(lines)
     # The first of equal row pairs stays, and the lexicon's order with it.
-    _, first = np.unique(rows[places], axis=0, return_index=True)
-    places = places[np.sort(first)]
+    _, first = np.unique(rows[lines], axis=0, return_index=True)
+    places = lines[np.sort(first)]
     missing_source, missing_target = rows[:, 0] < 0, rows[:, 1] < 0
     return Lookup(
         rows=rows[places],
         pairs_found=places.astype(np.int64),
+        lines=lines.astype(np.int64),
+        line_rows=rows[lines],
         total=len(pairs),
         found=found,
         duplicates=found - len(places),
