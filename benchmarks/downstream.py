@@ -72,7 +72,7 @@ PLAN = [
     for classifier in CLASSIFIERS
     if (language, space) != ("ru", NOT_ALIGNED)  # vectors of 100 and 300 dimensions share no space
 ]
-benchmark = Benchmark("downstream", PLAN, measure, minutes=240, obstacle=obstacle)
+benchmark = Benchmark("downstream", PLAN, measure, minutes=120, obstacle=obstacle)
 
 
 def scores_table(language):

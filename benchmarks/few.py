@@ -37,7 +37,7 @@ def draws_table():
         if not records:
             continue
         means, least = ({way: of([each[way] for each in records]) for way in _data.WAYS} for of in (fmean, min))
-        warned = sum(record.get("warned", False) for record in records)
+        warned = sum(each["warned"] for each in records) if all("warned" in each for each in records) else "not kept"
         rows.append([_data.arrow(pair), pairs, len(records), both(means), both(least), warned])
     return table(["vectors", "pairs", "draws", "mean", "least", "draws with a warning"], rows)
 

@@ -71,7 +71,7 @@ def measure(pair, size):
 
 
 PLAN = [{"pair": pair, "size": size} for pair in _data.VISIBLE for size in _data.SIZES]
-benchmark = Benchmark("hubs", PLAN, measure, minutes=10, obstacle=_data.obstacle)
+benchmark = Benchmark("hubs", PLAN, measure, minutes=30, obstacle=_data.obstacle)
 
 
 def corrections_table():

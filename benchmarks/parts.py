@@ -35,7 +35,7 @@ def measure(pair, size, part):
 
 
 PLAN = [{"pair": pair, "size": size, "part": part} for pair in PAIRS for size in _data.SIZES for part in PARTS]
-benchmark = Benchmark("parts", PLAN, measure, minutes=20, obstacle=_data.obstacle)
+benchmark = Benchmark("parts", PLAN, measure, minutes=30, obstacle=_data.obstacle)
 
 
 def scores_table():

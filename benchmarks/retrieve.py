@@ -155,7 +155,7 @@ def _measure_here(size, way, queue):
 
 PLAN = [{"size": SIZE, "way": way} for way in CONTENDERS]
 PLAN += [{"size": LARGE, "way": way} for way in ("cosine, fipp", "CSLS, fipp")]
-benchmark = Benchmark("retrieve", PLAN, measure, minutes=20, obstacle=obstacle)
+benchmark = Benchmark("retrieve", PLAN, measure, minutes=15, obstacle=obstacle)
 
 
 def speed_table(kind):

@@ -41,7 +41,7 @@ def measure(variant, pair, size):
 
 
 PLAN = [{"variant": variant, "pair": pair, "size": size} for variant, runs in RUNS.items() for pair, size in runs]
-benchmark = Benchmark("variants", PLAN, measure, minutes=45, obstacle=_data.obstacle)
+benchmark = Benchmark("variants", PLAN, measure, minutes=40, obstacle=_data.obstacle)
 
 
 def of(prefix):
