@@ -35,7 +35,7 @@ IMAGES = ROOT / "docs" / "images"
 DIGESTS = IMAGES / "digests.json"
 BLOCK = re.compile(r"(<!-- results: ([^>\n]+?) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 INLINE = re.compile(r"(<!-- = ([^>\n]+?) -->).*?(<!-- /= -->)")
-AT_LINE_START = re.compile(r"^ {0,3}<!-- = .*", re.MULTILINE)
+AT_LINE_START = re.compile(r"^[ \t]*<!-- = .*", re.MULTILINE)
 CALL = re.compile(r"(\w+)\.(\w+)\((.*)\)", re.DOTALL)
 FIGURE_IN_TABLE = re.compile(r"^\|.*\d.*", re.MULTILINE)
 

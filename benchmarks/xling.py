@@ -30,8 +30,8 @@ _DRAWN = {"spectra": ("en-fr", "5k"), "histograms": ("en-fr", "5k")}
 
 
 @cache
-def _cells():
-    """Return what the tables need by place, whether or not the files are there."""
+def _cells(further):
+    """Return what the tables of the study need, or those with further methods, by place; no file needs to be there."""
     vectors, dictionaries = _data.DATA / "vectors", _data.DATA / "xling"
     chosen = {
         f"{pair}:{language}": vectors / f"{name}.npy"
@@ -51,10 +51,9 @@ def _cells():
             for name, languages in SIMILARITY.items()
         ),
     )
-    pairs = sorted(_data.VISIBLE)
-    cells = study.make_plan(data, pairs=pairs)
-    further = study.make_plan(data, pairs=pairs, methods=METHODS, tables=["main"])
-    return {tuple(getattr(cell, name) for name in PLACE): cell for cell in (*cells, *further)}
+    asked = {"methods": METHODS, "tables": ["main"]} if further else {}
+    cells = study.make_plan(data, pairs=sorted(_data.VISIBLE), **asked)
+    return {tuple(getattr(cell, name) for name in PLACE): cell for cell in cells}
 
 
 def _set_name(file, languages):
@@ -62,7 +61,7 @@ def _set_name(file, languages):
 
 
 def measure(**place):
-    record = run_cell("", _cells()[tuple(place[name] for name in PLACE)])
+    record = run_cell("", ALL[tuple(place[name] for name in PLACE)])
     if "error" in record:
         raise RuntimeError(record["error"])
     here = (place["pair"], place["size"])
@@ -70,34 +69,31 @@ def measure(**place):
     return {name: value for name, value in record.items() if name not in left_out}
 
 
-PLAN = [dict(zip(PLACE, place, strict=True)) for place in _cells()]
+ALL = _cells(further=False) | _cells(further=True)
+PLAN = [dict(zip(PLACE, place, strict=True)) for place in ALL]
 benchmark = Benchmark("xling", PLAN, measure, minutes=120, obstacle=_data.obstacle)
 
 
 def tables(size):
     """Return all tables of the study for one size of training dictionaries."""
-    own = [record for record in benchmark.find(size=size) if record["variant"] == "cca" or not _is_further(record)]
-    return _rendered(study.make_tables(*_placed(own)))
+    return _rendered(size, further=False)
 
 
 def main_table(size):
     """Return the main table with further methods."""
-    records = [record for record in benchmark.find(size=size, measure="bli") if record["variant"] in METHODS]
-    return _rendered(study.make_tables(*_placed(records), ["main"]))
+    return _rendered(size, further=True, tables=["main"])
 
 
-def _is_further(record):
-    return record["variant"] in METHODS and record["variant"] not in study.VARIANTS
+def _rendered(size, *, further, tables=None):
+    cells = _cells(further)
+    records = [each for each in benchmark.find(size=size) if tuple(each[name] for name in PLACE) in cells]
+    return study.render(study.make_tables(*_placed(records), tables)).strip()
 
 
 def _placed(records):
     """Return the records as the functions of the study take them: cells, and records by the key of their cell."""
     cells = [SimpleNamespace(key=key, **{name: record[name] for name in PLACE}) for key, record in enumerate(records)]
     return cells, dict(enumerate(records))
-
-
-def _rendered(tables):
-    return study.render(tables).strip()
 
 
 def _drawn(field, pair, size):
