@@ -6,7 +6,7 @@ EXTRAS ?= dev
 # A test runs on each core; threads of several tests that wait for each other would take longer.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint bench clean help
+.PHONY: demo test lint results clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -22,12 +22,8 @@ lint: .venv/dev  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: .venv/dev  ## measure speed, memory and accuracy
-	$(BIN)/python benchmarks/fit.py
-	$(BIN)/python benchmarks/accuracy.py
-	$(BIN)/python benchmarks/load.py
-	$(BIN)/python benchmarks/tune.py
-	$(BIN)/python benchmarks/retrieve.py
+results: .venv/dev  ## write all tables and figures of the docs; RUN=1 measures first, RUN="auto fit" some, AGAIN=1 anew
+	$(BIN)/python benchmarks/results.py $(if $(RUN),--run $(patsubst 1,all,$(RUN))) $(if $(AGAIN),--again)
 
 clean:
 	rm -rf .venv demo-output build dist

@@ -1,35 +1,18 @@
-"""How accurate FIPP is on real vectors, setting by setting, as Markdown tables.
+"""How accurate FIPP is on real vectors, setting by setting.
 
-    python benchmarks/accuracy.py [--csls] [--pairs en-fr ...] [--sizes 1k 5k]
-
-Reads the vectors and XLING dictionaries of ../shared/data. Every setting is fitted on the training dictionary and
-scored on the test dictionary (mean average precision over the whole target vocabulary by cosine, with --csls by CSLS
-too).
-Nothing is chosen here: all settings are shown.
+Every setting is fitted on the training dictionary and scored on the test dictionary: mean average precision over the
+whole target vocabulary by cosine. Nothing is chosen here: all settings are shown.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-import warnings
-from pathlib import Path
+import _data
+from _benchmark import Benchmark
+from _tables import pivot, short
 
-from fipp import FIPP, Alignment, FippWarning, Lexicon, Procrustes, Vectors
+from fipp import FIPP, Procrustes
 from fipp.preprocess import Isotropic
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-PAIRS = {
-    "en-fr": ("en.spacymd300", "fr.spacymd300", "en-fr"),
-    "en-ru": ("en.wink100", "ru.navecnews300", "en-ru"),
-    "en-fi": ("en.glove840b300", "fi.floret300", "en-fi"),
-    "en100-fr": ("en.wink100", "fr.spacymd300", "en-fr"),
-    "fi-fr": ("fi.floret300", "fr.spacymd300", "fi-fr"),
-    "fi-ru": ("fi.floret300", "ru.navecnews300", "fi-ru"),
-    "ru-en": ("ru.navecnews300", "en.wink100", "en-ru"),
-    "fr-en100": ("fr.spacymd300", "en.wink100", "en-fr"),
-}
 SETTINGS = {
     "Procrustes, unit length": Procrustes(),
     "Procrustes, isotropic": Procrustes(preprocess="isotropic"),
@@ -52,54 +35,63 @@ SETTINGS = {
     "FIPP + self-learning 4,000": FIPP(self_learning=4000),
     "FIPP + self-learning 4,000, one way": FIPP(self_learning=4000, mutual=False),
 }
+SHRINKING = ("ru-en", "fr-en100")
+"""Pairs with more dimensions in the source than in the target."""
+OTHERS = tuple(pair for pair in _data.PAIRS if pair not in SHRINKING)
 
 
-def load(name, cache={}):  # noqa: B006  the cache is meant to live on
-    if name not in cache:
-        cache[name] = Vectors.load(DATA / "vectors" / f"{name}.npy")
-    return cache[name]
+def measure(pair, size, setting):
+    alignment, seconds = _data.fitted(SETTINGS[setting], pair, _data.seed_rows(pair, size))
+    return {"cosine": alignment.evaluate(_data.dictionary(pair, "test.2k")).map, **seconds}
 
 
-def dictionary(pair, size):
-    source, _, folder = PAIRS[pair]
-    lexicon = Lexicon.load(DATA / "xling" / folder / f"{size}.tsv")
-    return lexicon if folder.startswith(source[:2]) else lexicon.reverse()
+PLAN = [
+    {"pair": pair, "size": size, "setting": setting}
+    for pair in _data.PAIRS
+    for size in _data.SIZES
+    for setting in SETTINGS
+]
+benchmark = Benchmark("accuracy", PLAN, measure, minutes=25, obstacle=_data.obstacle)
 
 
-def score(setting, pair, size, csls):
-    source, target = load(PAIRS[pair][0]), load(PAIRS[pair][1])
-    rows = dictionary(pair, f"train.{size}").lookup(source, target).rows
-    start = time.perf_counter()
-    alignment = Alignment(setting.fit(source.matrix, target.matrix, rows), source, target)
-    seconds = time.perf_counter() - start
-    ways = ["cosine", "csls"] if csls else ["cosine"]
-    test = dictionary(pair, "test.2k")
-    return [alignment.evaluate(test, retrieval=way).map for way in ways], seconds, alignment
+def table():
+    return _table(OTHERS)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--csls", action="store_true", help="score by CSLS as well")
-    parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=list(PAIRS))
-    parser.add_argument("--sizes", nargs="+", choices=["1k", "5k"], default=["1k", "5k"])
-    parser.add_argument("--settings", default="", help="only settings whose name contains this")
-    arguments = parser.parse_args()
-    if not DATA.exists():
-        sys.exit("there is no data in ../shared/data")
-    warnings.simplefilter("ignore", FippWarning)
+def shrinking_table():
+    return _table(SHRINKING)
 
-    columns = [(pair, size) for pair in arguments.pairs for size in arguments.sizes]
-    print("| setting | " + " | ".join(f"{pair} {size}" for pair, size in columns) + " |")
-    print("|---" * (len(columns) + 1) + "|")
-    for name, setting in SETTINGS.items():
-        if arguments.settings not in name:
-            continue
-        print(f"| {name} ", end="", flush=True)
-        for pair, size in columns:
-            maps, _, _ = score(setting, pair, size, arguments.csls)
-            print("| " + " / ".join(f"{value:.4f}".lstrip("0") for value in maps) + " ", end="", flush=True)
-        print("|", flush=True)
+
+def score(pair, size, setting):
+    """Return one score by cosine."""
+    return short(benchmark.one(pair=pair, size=size, setting=setting)["cosine"])
+
+
+def mean(setting):
+    """Return the mean over the pairs whose source has no more dimensions than the target."""
+    return _mean(OTHERS, setting)
+
+
+def shrinking_mean(setting):
+    return _mean(SHRINKING, setting)
+
+
+def _table(pairs):
+    def cell(setting, column):
+        if column is None:
+            return _mean(pairs, setting)
+        record = benchmark.get(**column, setting=setting)
+        return record and short(record["cosine"])
+
+    columns = {**_data.columns(pairs), "mean": None}
+    return pivot("setting", {setting: setting for setting in SETTINGS}, columns, cell)
+
+
+def _mean(pairs, setting):
+    """Return the mean over all columns; None if one has not been measured."""
+    scores = [each["cosine"] for pair in pairs for each in benchmark.find(pair=pair, setting=setting)]
+    return short(sum(scores) / len(scores)) if len(scores) == len(pairs) * len(_data.SIZES) else None
 
 
 if __name__ == "__main__":
-    main()
+    benchmark.main()

@@ -1,65 +1,90 @@
-"""Gradient descent against the low-rank approximation (appendix F of the paper).
-
-    python benchmarks/descent.py [--steps 10000] [--pair fi-fr] [--figure losses.png]
-
-Prints the objective of both solutions, the distances between them up to rotation, and their test scores.
-"""
+"""Gradient descent against the low-rank approximation (appendix F of the paper): objectives, distances, scores."""
 
 from __future__ import annotations
 
-import argparse
-import time
-from pathlib import Path
-
-from accuracy import PAIRS, dictionary, load, score
+import _data
+import numpy as np
+from _benchmark import Benchmark
+from _figures import Figure, new_figure, save
+from _tables import count, short, table
 
 from fipp import FIPP
 from fipp.linalg import deviation_from_orthogonal
 
+PAIR, SIZE, STEPS, SHOWN = "fi-fr", "1k", 10_000, 200
+SOLVERS = {
+    "linear": FIPP(),
+    "eigen": FIPP(solver="eigen", eigen_method="dense", rank="target"),
+    "sgd": FIPP(solver="sgd", n_steps=STEPS, rank="target"),
+}
+LABELS = {"linear": "`linear`", "eigen": "`eigen`, the low-rank approximation", "sgd": "`sgd`"}
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=10_000)
-    parser.add_argument("--pair", choices=PAIRS, default="fi-fr")
-    parser.add_argument("--size", choices=["1k", "5k"], default="1k")
-    parser.add_argument("--figure", type=Path, help="draw the loss of every step to this file")
-    arguments = parser.parse_args()
 
-    source, target = (load(name) for name in PAIRS[arguments.pair][:2])
-    pairs = dictionary(arguments.pair, f"train.{arguments.size}").lookup(source, target).rows
-    print(f"{arguments.pair} {arguments.size}: {len(pairs)} pairs, {arguments.steps:,} steps of Adam\n")
-    fitted, aligned = {}, {}
-    for name, setting in {
-        "linear": FIPP(),
-        "eigen": FIPP(solver="eigen", eigen_method="dense", rank="target"),
-        "sgd": FIPP(solver="sgd", n_steps=arguments.steps, rank="target"),
-    }.items():
-        start = time.perf_counter()
-        (test_map,), _, alignment = score(setting, arguments.pair, arguments.size, csls=False)
-        aligner = fitted[name] = alignment.aligner
-        X_s, _, aligned[name] = aligner._seed_vectors()
-        reconstruction, transfer, weight = aligner.objective_
-        print(
-            f"{name:7s} objective {aligner.objective_.total:9.2f}"
-            f" = {reconstruction:8.2f} + {weight:.2f} · {transfer:8.2f}"
-            f"   test MAP {test_map:.4f}   {time.perf_counter() - start:.1f} s"
-        )
-    print("\ndistance from the low-rank approximation, up to rotation, relative to it:")
-    for name, vectors in [("X_s itself", X_s), ("sgd", aligned["sgd"]), ("linear", aligned["linear"])]:
-        print(f"  {name:11s} {deviation_from_orthogonal(vectors, aligned['eigen']):.3f}")
+def measure(solver):
+    rows = _data.seed_rows(PAIR, SIZE)
+    alignment, seconds = _data.fitted(SOLVERS[solver], PAIR, rows)
+    aligner = alignment.aligner
+    reconstruction, transfer, weight = aligner.objective_
+    told = {
+        "pairs": len(rows),
+        "objective": aligner.objective_.total,
+        "reconstruction": reconstruction,
+        "transfer": transfer,
+        "weight": weight,
+        "map": alignment.evaluate(_data.dictionary(PAIR, "test.2k")).map,
+        **seconds,
+    }
+    if solver == "sgd":
+        low_rank, _ = _data.fitted(SOLVERS["eigen"], PAIR, rows)
+        X_s, _, solution = low_rank.aligner._seed_vectors()
+        _, _, descended = aligner._seed_vectors()
+        steps = np.unique(np.geomspace(1, len(aligner.losses_), SHOWN).astype(int)) - 1
+        told |= {
+            "from low rank": deviation_from_orthogonal(descended, solution),
+            "source from low rank": deviation_from_orthogonal(X_s, solution),
+            "losses": [[int(step), float(aligner.losses_[step])] for step in steps],
+        }
+    return told
 
-    if arguments.figure:
-        from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(6, 3.5), layout="constrained")
-        axes = figure.subplots()
-        axes.plot(fitted["sgd"].losses_, label="Adam from $X_s$ on")
-        axes.axhline(fitted["eigen"].objective_.total, color="C1", label="low-rank approximation (eigen)")
-        axes.axhline(fitted["linear"].objective_.total, color="C2", linestyle="--", label="best linear map (linear)")
-        axes.set(xlabel="step", ylabel="FIPP objective", yscale="log", title=f"{arguments.pair}, {len(pairs)} pairs")
-        axes.legend()
-        figure.savefig(arguments.figure, dpi=120)
+PLAN = [{"solver": solver} for solver in SOLVERS]
+benchmark = Benchmark("descent", PLAN, measure, minutes=20, obstacle=_data.obstacle)
 
+
+def solvers_table():
+    weight, terms = benchmark.one(solver="linear")["weight"], ("objective", "reconstruction", "transfer")
+    rows = [
+        [LABELS[record["solver"]], *(f"{record[name]:.1f}" for name in terms), short(record["map"], 4)]
+        for record in benchmark.records
+    ]
+    return table(["solver", *terms[:2], f"transfer (× γλ = {weight:.2f})", "test MAP"], rows)
+
+
+def distance(name):
+    """Return the distance of the descent, or of the source, from the low-rank approximation."""
+    return f"{benchmark.one(solver='sgd')[name]:.3f}"
+
+
+def lines():
+    """Return the loss of every step that is shown, and the objectives that it is compared with."""
+    descended = benchmark.get(solver="sgd")
+    if descended is None or "losses" not in descended:
+        return None
+    return {"losses": descended["losses"], **{each["solver"]: each["objective"] for each in benchmark.records}}
+
+
+def draw(lines, path):
+    figure = new_figure(6, 3.5)
+    axes = figure.subplots()
+    axes.plot(*zip(*lines["losses"], strict=True), label="Adam from $X_s$ on")
+    axes.axhline(lines["eigen"], color="C1", label="low-rank approximation (eigen)")
+    axes.axhline(lines["linear"], color="C2", linestyle="--", label="best linear map (linear)")
+    axes.set(xlabel="step", ylabel="FIPP objective", yscale="log", title=f"{PAIR}, {count(STEPS)} steps of Adam")
+    axes.legend()
+    save(figure, path)
+
+
+FIGURES = [Figure("descent.png", lines, draw)]
 
 if __name__ == "__main__":
-    main()
+    benchmark.main()

@@ -1,26 +1,24 @@
-"""How much each correction for hubs helps on real vectors, as a Markdown table.
+"""How much each correction for hubs helps on real vectors.
 
-    python benchmarks/hubs.py [--pairs en-fr en-fi] [--sizes 1k 5k]
-
-Reads the vectors and XLING dictionaries of ../shared/data. The map is Procrustes after isotropic preprocessing. β of
-the inverted softmax is chosen for each column by the mean reciprocal rank of a fifth of the training dictionary, held
-out from a first map; then the map is fitted to all of it and the test dictionary ranked. Nothing is chosen on the test
-dictionary.
+The map is Procrustes after isotropic preprocessing. β of the inverted softmax is chosen by the mean reciprocal rank of
+a fifth of the training dictionary, held out from a first map; then the map is fitted to all of it and the test
+dictionary ranked. Nothing is chosen on the test dictionary.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import warnings
-
+import _data
 import numpy as np
-from accuracy import DATA, PAIRS, dictionary, load
+from _benchmark import Benchmark
+from _tables import count, short, table
+from sklearn.base import clone
 
-from fipp import Alignment, FippWarning, Procrustes
+from fipp import Procrustes
 from fipp.linalg import ordered_map, row_blocks
 
 BETAS = (10, 15, 20, 30, 45)
+WAYS = ("cosine", "csls", "isf", "dualis")
+MAP = Procrustes(preprocess="isotropic")
 
 
 def unit(matrix):
@@ -28,7 +26,7 @@ def unit(matrix):
 
 
 def log_means(keys, bank):
-    """Give log(mean of exp(β cos)) / β for every β and key at once; float32 will do to choose."""
+    """Return log(mean of exp(β cos)) / β for every β and key at once; float32 will do to choose."""
 
     def work(rows):
         total = np.zeros((len(BETAS), rows.stop - rows.start))
@@ -46,10 +44,10 @@ def reciprocal_rank(cosines, golds, offsets):
 
 
 def choose(source, target, pairs):
-    """Give β of the inverted softmax over one bank and over two, chosen on pairs held out of these."""
+    """Return β of the inverted softmax over one bank and over two, chosen on pairs held out of these."""
     words = np.unique(pairs[:, 0])
     held = np.isin(pairs[:, 0], np.random.default_rng(0).permutation(words)[: len(words) // 5])
-    fitted = Procrustes(preprocess="isotropic").fit(source.matrix, target.matrix, pairs[~held])
+    fitted = clone(MAP).fit(source.matrix, target.matrix, pairs[~held])
     queries, keys = unit(fitted.transform(source.matrix)), unit(fitted.transform_target(target.matrix))
     cosines, golds = queries[pairs[held, 0]] @ keys.T, pairs[held, 1]
     of_queries = log_means(keys, queries)
@@ -60,32 +58,30 @@ def choose(source, target, pairs):
     }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=["en-fr", "en-fi"])
-    parser.add_argument("--sizes", nargs="+", choices=["1k", "5k"], default=["1k", "5k"])
-    arguments = parser.parse_args()
-    if not DATA.exists():
-        sys.exit("there is no data in ../shared/data")
-    warnings.simplefilter("ignore", FippWarning)
-    print("| seed | test words | cosine | csls | isf | β | dualis | β |\n|---" + "|---" * 7 + "|", flush=True)
-    for pair in arguments.pairs:
-        source, target = load(PAIRS[pair][0]), load(PAIRS[pair][1])
-        test = dictionary(pair, "test.2k")
-        for size in arguments.sizes:
-            pairs = np.asarray(dictionary(pair, f"train.{size}").lookup(source, target).rows)
-            betas = choose(source, target, pairs)
-            fitted = Procrustes(preprocess="isotropic").fit(source.matrix, target.matrix, pairs)
-            alignment = Alignment(fitted, source, target)
-            results = {
-                way: alignment.evaluate(test, retrieval=way, beta=betas.get(way, 30.0))
-                for way in ("cosine", "csls", "isf", "dualis")
-            }
-            cells = [f"{result.mrr:.4f}" for result in results.values()]
-            cells.insert(3, str(betas["isf"]))
-            row = [f"{pair} {size}", str(results["cosine"].pairs), *cells, str(betas["dualis"])]
-            print("| " + " | ".join(row) + " |", flush=True)
+def measure(pair, size):
+    source, target = _data.sides(pair)
+    rows = _data.seed_rows(pair, size)
+    betas = choose(source, target, rows)
+    alignment, _ = _data.fitted(MAP, pair, rows)
+    results = {
+        way: alignment.evaluate(_data.dictionary(pair, "test.2k"), retrieval=way, beta=betas.get(way, 30.0))
+        for way in WAYS
+    }
+    return {"words": results["cosine"].pairs, **{way: result.mrr for way, result in results.items()}, "β": betas}
+
+
+PLAN = [{"pair": pair, "size": size} for pair in _data.VISIBLE for size in _data.SIZES]
+benchmark = Benchmark("hubs", PLAN, measure, minutes=30, obstacle=_data.obstacle)
+
+
+def corrections_table():
+    rows = [
+        [f"{record['pair']} {record['size'].upper()}", count(record["words"]), *(short(record[way], 4) for way in WAYS)]
+        + [record["β"][way] for way in ("isf", "dualis")]
+        for record in benchmark.records
+    ]
+    return table(["seed", "test words", *WAYS, "β of isf", "β of dualis"], rows)
 
 
 if __name__ == "__main__":
-    main()
+    benchmark.main()

@@ -1,17 +1,13 @@
 """How long text vectors take to load and to save: fipp against gensim, np.loadtxt and a plain Python loop.
 
-    python benchmarks/load.py [--rows 200000] [--dimensions 300] [--json FILE]
-
-Makes a file of random vectors in a temporary folder and loads it by each way in a fresh process, one after the other;
-fipp first without a cache, then writing one, then from it. Seconds are those of the load alone, imports aside. Peak
-memory is what the load adds to the process, as a multiple of the matrix. np.loadtxt and the loop read a tenth of the
-rows, and their seconds and memory are multiplied. gensim is left out where it is not installed. On a machine that does
-other work at the same time, compare the processor seconds, which are those of all threads together.
+A file of random vectors, 200,000 × 300, is loaded by each way in a fresh process. Seconds are those of the load alone,
+imports aside. Peak memory is what the load adds to the process. np.loadtxt and the loop read a tenth of the rows, and
+their seconds and memory are multiplied. On a machine that does other work at the same time, compare the processor
+seconds, which are those of all threads together.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -19,49 +15,60 @@ import sys
 import tempfile
 import threading
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+from _benchmark import Benchmark
+from _tables import table
 
+ROWS, DIMENSIONS = 200_000, 300
 SHARE = 10
 """The slow ways read one row in so many."""
 
 
-def make_file(path, rows, dimensions):
-    """Write random vectors with the sizes that word vectors have, each number in its shortest form."""
+@cache
+def folder():
+    """Return the folder of the file and the cache, which is removed when this process ends."""
+    return tempfile.TemporaryDirectory()
+
+
+@cache
+def vector_file():
+    """Write random vectors with the sizes that word vectors have, each number in its shortest form; return the path."""
     from fipp import Vectors
 
     rng = np.random.default_rng(0)
-    matrix = rng.standard_normal((rows, dimensions), dtype=np.float32) * np.float32(0.1)
-    vectors = Vectors([f"word{row}" for row in range(rows)], matrix)
-    start = time.perf_counter()
-    vectors.save(path)
-    return time.perf_counter() - start
+    matrix = rng.standard_normal((ROWS, DIMENSIONS), dtype=np.float32) * np.float32(0.1)
+    path = Path(folder().name, "vectors.vec")
+    Vectors([f"word{row}" for row in range(ROWS)], matrix).save(path)
+    time.sleep(2.5)  # a file that has just changed is not cached
+    return path
 
 
-def load_fipp(path, rows):
+def load_fipp(path):
     from fipp import Vectors
 
     return lambda: Vectors.load(path)
 
 
-def load_head(path, rows):
+def load_head(path):
     from fipp import Vectors
 
     return lambda: Vectors.load(path, limit=1000, cache=False)
 
 
-def load_gensim(path, rows):
+def load_gensim(path):
     from gensim.models import KeyedVectors
 
     return lambda: KeyedVectors.load_word2vec_format(path)
 
 
-def load_loadtxt(path, rows):
+def load_loadtxt(path):
     def load():
         with open(path, "rb") as file:
             _, dimensions = map(int, file.readline().split())
-            lines = [next(file) for _ in range(rows // SHARE)]
+            lines = [next(file) for _ in range(ROWS // SHARE)]
         words = [line.split(b" ", 1)[0].decode() for line in lines]
         return words, np.loadtxt(
             lines, dtype=np.float32, delimiter=" ", comments=None, usecols=range(1, dimensions + 1)
@@ -70,12 +77,12 @@ def load_loadtxt(path, rows):
     return load
 
 
-def load_loop(path, rows):
+def load_loop(path):
     def load():
         words, vectors = [], []
         with open(path, encoding="utf-8") as file:
             next(file)
-            for _ in range(rows // SHARE):
+            for _ in range(ROWS // SHARE):
                 word, *numbers = next(file).rstrip().split(" ")
                 words.append(word)
                 vectors.append([float(number) for number in numbers])
@@ -84,18 +91,51 @@ def load_loop(path, rows):
     return load
 
 
+def save_part(path):
+    """Save 20,000 rows."""
+    from fipp import Vectors
+
+    vectors = Vectors.load(path, limit=ROWS // SHARE, cache=False)
+    return lambda: vectors.save(Path(path).with_name("saved.vec"))
+
+
+SAVING = "saving 20,000 rows"
 WAYS = {
-    "fipp": load_fipp,
-    "limit": load_head,
-    "gensim": load_gensim,
-    "loadtxt": load_loadtxt,
-    "loop": load_loop,
+    "fipp, first time, no cache": load_fipp,
+    "fipp, first time, writing the cache": load_fipp,
+    "fipp, second time, from the cache": load_fipp,
+    "fipp, `limit=1000`": load_head,
+    "gensim `KeyedVectors.load_word2vec_format`": load_gensim,
+    "`np.loadtxt` (a tenth of the rows, times ten)": load_loadtxt,
+    "a plain Python loop (a tenth of the rows, times ten)": load_loop,
+    SAVING: save_part,
 }
 
 
-def measure_here(way, path, rows):
-    """Load once and print seconds, processor seconds and the bytes added at the peak; what the child process does."""
-    load = WAYS[way](path, rows)
+def measure(way):
+    path, cache = vector_file(), Path(folder().name, way.replace(" ", "-").replace("/", ""))
+    if "from the cache" in way:
+        _measure_apart(way, path, cache)
+    seconds, processor, memory = _measure_apart(way, path, cache if "the cache" in way else "off")
+    times = SHARE if "times ten" in way else 1
+    return {
+        "seconds": times * seconds,
+        "processor": times * processor,
+        "memory": times * memory / (ROWS * DIMENSIONS * 4),
+    }
+
+
+def _measure_apart(way, path, cache):
+    """Measure in a fresh process."""
+    command = [sys.executable, __file__, "--here", way, str(path)]
+    environment = {**os.environ, "FIPP_CACHE": str(cache)}
+    output = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout
+    return json.loads(output.splitlines()[-1])
+
+
+def measure_here(way, path):
+    """Work once and print seconds, processor seconds and the bytes added at the peak; what the fresh process does."""
+    work = WAYS[way](path)
     before, peak, done = resident(), [0], threading.Event()
 
     def watch():
@@ -105,7 +145,7 @@ def measure_here(way, path, rows):
     watcher = threading.Thread(target=watch)
     watcher.start()
     start, processor = time.perf_counter(), time.process_time()
-    result = load()
+    result = work()
     seconds, processor = time.perf_counter() - start, time.process_time() - processor
     done.set()
     watcher.join()
@@ -114,71 +154,34 @@ def measure_here(way, path, rows):
 
 
 def resident():
-    """Give the memory of this process; pages of a mapped file that were touched count too."""
+    """Return the memory of this process; pages of a mapped file that were touched count too."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def measure(way, path, rows, cache):
-    """Load in a fresh process."""
-    command = [sys.executable, __file__, "--way", way, "--file", str(path), "--rows", str(rows)]
-    environment = {**os.environ, "FIPP_CACHE": str(cache)}
-    output = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout
-    return json.loads(output.splitlines()[-1])
+benchmark = Benchmark("load", [{"way": way} for way in WAYS], measure, minutes=6)
 
 
-def has_gensim():
-    from importlib.util import find_spec
-
-    return find_spec("gensim") is not None
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--dimensions", type=int, default=300)
-    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
-    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.way:
-        measure_here(arguments.way, arguments.file, arguments.rows)
-        return
-    rows, dimensions = arguments.rows, arguments.dimensions
-    with tempfile.TemporaryDirectory() as folder:
-        path, cache = Path(folder, "vectors.vec"), Path(folder, "cache")
-        saved = make_file(path, rows, dimensions)
-        print(
-            f"{rows:,} x {dimensions} numbers, {path.stat().st_size / 1e6:,.0f} MB of text, {os.cpu_count()} processors"
-        )
-        print(f"Vectors.save took {saved:.1f} s\n")
-        time.sleep(2.5)  # a file that has just changed is not cached
-        figures = {"save": saved}
-        figures["fipp, cold"] = measure("fipp", path, rows, "off")
-        figures["fipp, cold, writing the cache"] = measure("fipp", path, rows, cache)
-        figures["fipp, cached"] = min(measure("fipp", path, rows, cache) for _ in range(3))
-        figures["fipp, limit=1000"] = measure("limit", path, rows, "off")
-        if has_gensim():
-            figures["gensim"] = measure("gensim", path, rows, "off")
-        for name, way in [("np.loadtxt", "loadtxt"), ("Python loop", "loop")]:
-            seconds, processor, memory = measure(way, path, rows, "off")
-            figures[name] = [SHARE * seconds, SHARE * processor, SHARE * memory]
-    show(figures, rows * dimensions * 4)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=2))
+def seconds_table():
+    rows = [
+        [record["way"], *(f"{record[name]:,.2f}" for name in ("seconds", "processor", "memory"))]
+        for record in benchmark.records
+        if record["way"] != SAVING
+    ]
+    return table(["", "wall s", "processor s", "peak memory / matrix"], rows)
 
 
-def show(figures, matrix_bytes):
-    reference = "gensim" if "gensim" in figures else "Python loop"
-    slow = figures[reference][0]
-    print(f"{'':32s}{'seconds':>9s}{'processor':>11s}   {'peak / matrix':>13s}   against {reference}")
-    for name, measured in figures.items():
-        if name != "save":
-            seconds, processor, memory = measured
-            print(
-                f"{name:32s}{seconds:9.2f}{processor:11.2f}   {memory / matrix_bytes:13.2f}   "
-                f"{slow / seconds:,.1f} times as fast"
-            )
+def against_gensim(way):
+    """Return how many times as fast as gensim a way is, by processor seconds."""
+    gensim, ours = (benchmark.one(way=name)["processor"] for name in (list(WAYS)[4], way))
+    return f"{float(f'{gensim / ours:.2g}'):,.0f}"
+
+
+def saving():
+    return f"{benchmark.one(way=SAVING)['processor']:.1f}"
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--here"]:
+        measure_here(*sys.argv[2:])
+    else:
+        benchmark.main()

@@ -1,24 +1,16 @@
-"""What each part of `auto` is worth on real vectors: scores on test pairs, part by part, as a table and a figure.
-
-    python benchmarks/parts.py [--pairs en-fr ...] [--sizes 1k 5k] [--keep parts.jsonl] [--figure parts.svg]
-
-Reads the vectors and XLING dictionaries of ../shared/data. Every part has its default settings; nothing is chosen here.
-Scores are mean average precisions over the whole target vocabulary by cosine and CSLS, with 95 % bootstrap intervals.
-"""
+"""What each part of `auto` is worth on real vectors: scores on test pairs, part by part, each with its defaults."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
-import warnings
-from pathlib import Path
+import _data
+from _benchmark import Benchmark
+from _figures import Figure, new_figure, save
+from _tables import both, pivot
 
-from accuracy import PAIRS, dictionary, load
-
-from fipp import FIPP, Alignment, FippWarning, Local, Procrustes, Ranking, SelfLearning, Spectral
+from fipp import FIPP, Local, Procrustes, Ranking, SelfLearning, Spectral
 from fipp.preprocess import Isotropic
 
+PAIRS = ("en-fr", "en-ru", "en-fi")
 PARTS = {
     "Procrustes": Procrustes(),
     "FIPP": FIPP(),
@@ -37,82 +29,55 @@ PARTS = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", nargs="+", default=["en-fr", "en-ru", "en-fi"], choices=list(PAIRS))
-    parser.add_argument("--sizes", nargs="+", default=["1k", "5k"])
-    parser.add_argument("--keep", type=Path, help="keep results here; what it holds is not measured again")
-    parser.add_argument("--figure", type=Path, help="draw the scores by CSLS here")
-    given = parser.parse_args()
-    warnings.simplefilter("ignore", FippWarning)
-    kept = {}
-    if given.keep and given.keep.exists():
-        kept = {tuple(row["key"]): row for row in map(json.loads, given.keep.read_text().splitlines())}
-    for pair in given.pairs:
-        for size in given.sizes:
-            for name in PARTS:
-                if (pair, size, name) not in kept:
-                    kept[pair, size, name] = measure(pair, size, name)
-                    if given.keep:
-                        with given.keep.open("a") as file:
-                            file.write(json.dumps(kept[pair, size, name]) + "\n")
-    columns = [(pair, size) for pair in given.pairs for size in given.sizes]
-    print(table(kept, columns))
-    if given.figure:
-        draw(kept, columns, given.figure)
+def measure(pair, size, part):
+    alignment, seconds = _data.fitted(PARTS[part], pair, _data.seed_rows(pair, size))
+    return {**_data.maps_with_intervals(alignment, pair), **seconds}
 
 
-def measure(pair, size, name):
-    source, target = load(PAIRS[pair][0]), load(PAIRS[pair][1])
-    rows = dictionary(pair, f"train.{size}").lookup(source, target).rows
-    started = time.process_time()
-    alignment = Alignment(PARTS[name].fit(source.matrix, target.matrix, rows), source, target)
-    row = {"key": [pair, size, name], "seconds": time.process_time() - started}
-    for way in ("cosine", "csls"):
-        result = alignment.evaluate(dictionary(pair, "test.2k"), retrieval=way)
-        row[way] = [result.map, *result.interval("map")]
-    return row
+PLAN = [{"pair": pair, "size": size, "part": part} for pair in PAIRS for size in _data.SIZES for part in PARTS]
+benchmark = Benchmark("parts", PLAN, measure, minutes=30, obstacle=_data.obstacle)
 
 
-def table(kept, columns):
-    lines = [f"| part | {' | '.join(f'{pair} {size}' for pair, size in columns)} |", "|---" * (len(columns) + 1) + "|"]
-    for name in PARTS:
-        cells = []
-        for column in columns:
-            row = kept[(*column, name)]
-            cells.append(" / ".join(f"{row[way][0]:.3f}".lstrip("0") for way in ("cosine", "csls")))
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def scores_table():
+    """Return scores by cosine / by CSLS."""
+
+    def cell(part, column):
+        return both(benchmark.get(**column, part=part))
+
+    return pivot("part", {part: part for part in PARTS}, _data.columns(PAIRS), cell)
 
 
-def draw(kept, columns, path):
-    import matplotlib
+def panels():
+    """Return the scores with their intervals, panel by panel."""
+    found = {
+        column: {record["part"]: {way: record[way] for way in _data.WAYS} for record in benchmark.find(**fields)}
+        for column, fields in _data.columns(PAIRS).items()
+    }
+    return {column: parts for column, parts in found.items() if parts} or None
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(
-        1, len(columns), figsize=(2.2 * len(columns) + 2.5, 4), sharey=True, layout="constrained"
-    )
-    names = list(PARTS)
-    for axis, column in zip(axes, columns, strict=True):
-        for way, colour, shift in (("cosine", "tab:blue", -0.15), ("csls", "tab:orange", 0.15)):
-            scores = [kept[(*column, name)][way] for name in names]
-            middle, low, high = zip(*scores, strict=True)
-            errors = [
-                [m - b for m, b in zip(middle, low, strict=True)],
-                [t - m for m, t in zip(middle, high, strict=True)],
-            ]
-            places = [place + shift for place in range(len(names))]
-            axis.errorbar(middle, places, xerr=errors, fmt="o", ms=4, lw=1, color=colour, label=way)
-        axis.set_title(f"{column[0]}, {column[1].upper()}", fontsize=10)
-        axis.grid(axis="x", alpha=0.3)
-    axes[0].set_yticks(range(len(names)), names)
-    axes[0].invert_yaxis()
-    axes[0].legend(fontsize=8)
+def draw(panels, path):
+    names = [part for part in PARTS if any(part in parts for parts in panels.values())]
+    figure = new_figure(1.9 * len(panels) + 3.2, 4.2)
+    grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, (title, parts) in zip(grid, panels.items(), strict=True):
+        for way, colour, shift in (("cosine", "C0", -0.15), ("csls", "C1", 0.15)):
+            places = [place + shift for place, name in enumerate(names) if name in parts]
+            scores = [parts[name][way] for name in names if name in parts]
+            axes.plot([score[0] for score in scores], places, "o", color=colour, markersize=4, label=way)
+            for place, (_, *ends) in zip(places, scores, strict=True):
+                if ends:
+                    axes.plot(ends, [place, place], color=colour, linewidth=1)
+        axes.set_title(title, fontsize=10)
+        axes.grid(axis="x", alpha=0.3)
+    grid[0].set_yticks(range(len(names)), names)
+    grid[0].invert_yaxis()
+    grid[0].legend(fontsize=8)
     figure.supxlabel("mean average precision, test pairs", fontsize=10)
-    figure.savefig(path)
+    save(figure, path)
 
+
+FIGURES = [Figure("parts.svg", panels, draw)]
 
 if __name__ == "__main__":
-    main()
+    benchmark.main()

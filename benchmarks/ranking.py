@@ -1,64 +1,55 @@
-"""What refinement by ranking is worth on real vectors, from several starts and by both losses, as a Markdown table.
+"""What refinement by ranking is worth on real vectors, from several starts and by both losses.
 
-    python benchmarks/ranking.py [--csls] [--pairs en-fr ...] [--sizes 1k 5k]
-
-Reads the vectors and XLING dictionaries of ../shared/data. The number of steps is chosen on held-out pairs of the
-training dictionary; the test dictionary is looked at once for each row (mean reciprocal rank over the whole target
-vocabulary by cosine, with --csls by CSLS too).
+The number of steps is chosen on held-out pairs of the training dictionary; the test dictionary is looked at once.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
-import warnings
+import _data
+from _benchmark import Benchmark
+from _tables import both, short, table
 
-from accuracy import PAIRS, dictionary, load
-from sklearn.base import clone
-
-from fipp import FIPP, Alignment, FippWarning, Procrustes, Ranking, Spectral
+from fipp import FIPP, Procrustes, Ranking, Spectral
 
 STARTS = {"fipp": FIPP(), "spectral": Spectral(), "procrustes": Procrustes()}
 LOSSES = ("contrastive", "rcsls")
+COLUMNS = {("en-fr", "1k"): 3, ("en-fr", "5k"): 3, ("en-ru", "5k"): 2, ("en-fi", "5k"): 2}
+"""How many of the starts are refined for each pair and size."""
 
 
-def fitted(aligner, pair, size):
-    source, target = load(PAIRS[pair][0]), load(PAIRS[pair][1])
-    rows = dictionary(pair, f"train.{size}").lookup(source, target).rows
-    start = time.process_time()
-    alignment = Alignment(clone(aligner).fit(source.matrix, target.matrix, rows), source, target)
-    return alignment, time.process_time() - start
+def measure(pair, size, start, loss):
+    rows = _data.seed_rows(pair, size)
+    before, _ = _data.fitted(STARTS[start], pair, rows)
+    after, seconds = _data.fitted(Ranking(STARTS[start], loss=loss), pair, rows)
+    held_out = after.aligner.validation_scores_
+    return {
+        "steps": after.aligner.n_steps_,
+        "held out": [held_out[0], held_out[after.aligner.n_steps_]],
+        "before": _data.maps(before, pair),
+        "after": _data.maps(after, pair),
+        **seconds,
+    }
 
 
-def scores(alignment, pair, ways):
-    test = dictionary(pair, "test.2k")
-    return " / ".join(f"{alignment.evaluate(test, retrieval=way).mrr:.4f}".lstrip("0") for way in ways)
+PLAN = [
+    {"pair": pair, "size": size, "start": start, "loss": loss}
+    for (pair, size), starts in COLUMNS.items()
+    for start in list(STARTS)[:starts]
+    for loss in LOSSES
+]
+benchmark = Benchmark("ranking", PLAN, measure, minutes=15, obstacle=_data.obstacle)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--csls", action="store_true", help="score by CSLS as well")
-    parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=["en-fr", "en-ru", "en-fi"])
-    parser.add_argument("--sizes", nargs="+", choices=["1k", "5k"], default=["1k", "5k"])
-    parser.add_argument("--starts", nargs="+", choices=STARTS, default=list(STARTS))
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore", FippWarning)
-    ways = ["cosine", "csls"] if arguments.csls else ["cosine"]
-
-    print("| pairs | start | loss | steps | held-out MRR: start | refined | test MRR: start | refined | seconds |")
-    print("|---" * 9 + "|")
-    for pair, size in ((pair, size) for pair in arguments.pairs for size in arguments.sizes):
-        for start in arguments.starts:
-            before = scores(fitted(STARTS[start], pair, size)[0], pair, ways)
-            for loss in LOSSES:
-                alignment, seconds = fitted(Ranking(STARTS[start], loss=loss), pair, size)
-                refined = alignment.aligner
-                curve = refined.validation_scores_
-                held_out = " | ".join(f"{value:.4f}".lstrip("0") for value in (curve[0], curve[refined.n_steps_]))
-                after = scores(alignment, pair, ways)
-                row = [f"{pair} {size}", start, loss, refined.n_steps_, held_out, before, after, f"{seconds:.0f}"]
-                print("| " + " | ".join(map(str, row)) + " |", flush=True)
+def scores_table():
+    header = ["pairs", "start", "loss", "steps", "held out: start", "refined", "test: start", "refined", "seconds"]
+    rows = [
+        [f"{record['pair']} {record['size'].upper()}", record["start"], record["loss"], record["steps"]]
+        + [short(score, 4) for score in record["held out"]]
+        + [both(record["before"], 4), both(record["after"], 4), f"{record['processor']:.0f}"]
+        for record in benchmark.records
+    ]
+    return table(header, rows)
 
 
 if __name__ == "__main__":
-    main()
+    benchmark.main()

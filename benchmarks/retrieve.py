@@ -1,36 +1,38 @@
 """How fast the ten nearest neighbours of whole vocabularies are found, by cosine and by CSLS, and by whom.
 
-    python benchmarks/retrieve.py [--size 50000] [--dimensions 300] [--repeat 1] [--only cosine]
-
-Everything is measured in one run on the same random vectors, each contender in a process of its own, which also gives
-its peak memory beside the vectors (Linux only). Times stand beside the time of the product of the two matrices alone,
-in tiles, by as many threads, with nothing done with it. CPU seconds tell when other work slowed one of them down; the
-ratios of CPU seconds are then the ones to trust. faiss takes part when it is installed.
+All take the same random vectors, each in a process of its own, which also gives its peak memory beside the vectors
+(Linux only). Times stand beside the time of the product of the two matrices alone, in tiles, by as many threads, with
+nothing done with it. Compare processor seconds: other work on the machine slows down some more than others.
 """
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import threading
 import time
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
+from _benchmark import Benchmark
+from _tables import count, table
 
+from fipp.comparison._memory import PeakMemory
 from fipp.linalg import ordered_map, row_blocks
 from fipp.retrieve import neighbours
 
 K = 10
 TILE = 1024
+DIMENSIONS = 300
+SIZE, LARGE = 50_000, 200_000
+COMPARED = 1000
+"""Queries whose neighbours are compared with those that fipp finds for them alone."""
 
 
-def vectors(size, dimensions):
+def vectors(size):
     """Two vocabularies that share most of what they are, at unit length."""
     rng = np.random.default_rng(0)
-    source = rng.standard_normal((size, dimensions), dtype=np.float32)
-    target = source + rng.standard_normal((size, dimensions), dtype=np.float32)
+    source = rng.standard_normal((size, DIMENSIONS), dtype=np.float32)
+    target = source + rng.standard_normal((size, DIMENSIONS), dtype=np.float32)
     for matrix in (source, target):
         matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     return source, target
@@ -52,12 +54,13 @@ def product(source, target):
         pass
 
 
-def ours(source, target):
-    return neighbours(source, target, K).indices
+def ours(source, target, retrieval="cosine"):
+    max_memory = "2GB" if len(source) == LARGE else None
+    return neighbours(source, target, K, retrieval=retrieval, max_memory=max_memory).indices
 
 
 def ours_csls(source, target):
-    return neighbours(source, target, K, retrieval="csls").indices
+    return ours(source, target, "csls")
 
 
 def top(scores):
@@ -113,60 +116,70 @@ def faiss_csls(source, target):
 CONTENDERS = {
     "product alone": product,
     "cosine, fipp": ours,
-    "cosine, numpy loop": numpy_loop,
+    "cosine, numpy in blocks": numpy_loop,
     "cosine, faiss flat": faiss_flat,
     "CSLS, fipp": ours_csls,
     "CSLS, numpy, two passes": numpy_csls,
-    "CSLS, faiss means": faiss_csls,
+    "CSLS, means by faiss": faiss_csls,
 }
 
 
-def peak_memory():
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+def obstacle():
+    return None if find_spec("faiss") else "because faiss is not installed: pip install 'fipp[ann]'"
 
 
-def measure(name, size, dimensions, queue):
-    source, target = vectors(size, dimensions)
-    CONTENDERS[name](source[:2000], target[:2000])  # imports, threads
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak so far
-    before, start, cpu = peak_memory(), time.perf_counter(), time.process_time()
-    found = CONTENDERS[name](source, target)
-    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    queue.put((seconds, cpu, peak_memory() - before, None if found is None else found[:1000]))
+def measure(size, way):
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=_measure_here, args=(size, way, queue))
+    process.start()
+    told = queue.get()
+    process.join()
+    return told
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=50_000, help="rows of each matrix; 200000 for whole vocabularies")
-    parser.add_argument("--dimensions", type=int, default=300)
-    parser.add_argument("--repeat", type=int, default=1, help="the best of so many is shown")
-    parser.add_argument("--only", choices=["cosine", "CSLS"], help="leave the other way to score out")
-    options = parser.parse_args()
-    context, results = multiprocessing.get_context("spawn"), {}
-    wanted = [name for name in CONTENDERS if options.only is None or name.startswith(("product", options.only))]
-    names = [name for name in wanted if "faiss" not in name or find_spec("faiss") is not None]
-    for name in [name for _ in range(options.repeat) for name in names]:
-        queue = context.Queue()
-        process = context.Process(target=measure, args=(name, options.size, options.dimensions, queue))
-        process.start()
-        result = queue.get()
-        process.join()
-        results[name] = min(result, results.get(name, result), key=lambda measured: measured[0])
-    print(f"top {K}, {options.size:,} x {options.size:,} x {options.dimensions}\n")
-    print("| | seconds | to the product | to fipp | CPU seconds | to the product | to fipp | peak MB | same as fipp |")
-    print("|---" * 9 + "|")
-    for name, (seconds, cpu, peak, found) in results.items():
-        reference, same = results.get(name.split(",")[0] + ", fipp"), ""
-        if reference is not None:
-            same = f"{(found == reference[3]).mean():.4f}"
-        times = [
-            f"{measured:.1f} | {measured / results['product alone'][which]:.2f} | "
-            + ("" if reference is None else f"{measured / reference[which]:.2f}")
-            for which, measured in enumerate((seconds, cpu))
+def _measure_here(size, way, queue):
+    source, target = vectors(size)
+    CONTENDERS[way](source[:2000], target[:2000])  # imports, threads
+    peak, start, processor = PeakMemory(), time.perf_counter(), time.process_time()
+    found = CONTENDERS[way](source, target)
+    told = {
+        "seconds": time.perf_counter() - start,
+        "processor": time.process_time() - processor,
+        "memory": peak.growth(),
+    }
+    if way.startswith("cosine") and size == SIZE:
+        told["same"] = float((found[:COMPARED] == ours(source[:COMPARED], target)).mean())
+    queue.put(told)
+
+
+PLAN = [{"size": SIZE, "way": way} for way in CONTENDERS]
+PLAN += [{"size": LARGE, "way": way} for way in ("cosine, fipp", "CSLS, fipp")]
+benchmark = Benchmark("retrieve", PLAN, measure, minutes=15, obstacle=obstacle)
+
+
+def speed_table(kind):
+    """Return the times of one way to score, beside that of fipp."""
+    ours = benchmark.one(size=SIZE, way=f"{kind}, fipp")["processor"]
+    shown = (kind, "product") if kind == "cosine" else kind
+    records = [record for record in benchmark.find(size=SIZE) if record["way"].startswith(shown)]
+    rows = [
+        [
+            record["way"],
+            f"{record['processor']:.1f}",
+            f"{record['processor'] / ours:.2f}",
+            count(round(record["memory"] / 1e6)),
         ]
-        print(f"| {name} | {' | '.join(times)} | {peak:.0f} | {same} |")
+        for record in records
+    ]
+    return table(["", "processor seconds", "to fipp", "peak MB beside the vectors"], rows)
+
+
+def large(way):
+    """Return seconds and memory for 200,000 vectors on each side."""
+    record = benchmark.one(size=LARGE, way=way)
+    return f"{record['processor']:.0f} processor seconds, {count(round(record['memory'] / 1e6))} MB beside the vectors"
 
 
 if __name__ == "__main__":
-    main()
+    benchmark.main()

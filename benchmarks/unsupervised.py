@@ -1,64 +1,87 @@
-"""How accurate alignment without known pairs is on real vectors, start by start, as a Markdown table.
+"""How accurate alignment without known pairs is on real vectors, beside other methods with 1,000 pairs.
 
-    python benchmarks/unsupervised.py [--pairs en-fr ...] [--starts auto spelling similarities] [--shuffled]
-
-Reads the vectors of ../shared/data, and the XLING test dictionaries to score what was found; nothing is learned from
-them. With --shuffled, the words spelled alike are paired with each other at random, which must be refused.
+The XLING test dictionaries score what was found; nothing is learned from them. Words spelled alike that are paired with
+each other at random must be refused: these are the rows with shuffled guesses.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
-import time
 
+import _data
+import compare
 import numpy as np
-from accuracy import DATA, PAIRS, dictionary, load
+from _benchmark import Benchmark
+from _tables import both, count, short, table
 
-from fipp import Alignment, FippError, Unsupervised
+from fipp import FippError, Unsupervised
 from fipp._inputs import words_spelled_alike
 
-STARTS = ["auto", "spelling", "similarities", "gromov-wasserstein"]
-COLUMNS = ["vectors", "start", "words spelled alike", "consistency", "from random pairs", "cosine", "CSLS", "seconds"]
+PAIRS = tuple(pair for pair in _data.PAIRS if pair not in ("ru-en", "fr-en100"))
+SHUFFLED = ("en-ru", "en-fi")
 
 
-def measure(pair, start, shuffled):
-    """Give a row of the table."""
-    source, target = load(PAIRS[pair][0]), load(PAIRS[pair][1])
-    began = time.process_time()
-    guesses = words_spelled_alike(source, target).lookup(source, target).rows
-    if shuffled:
-        guesses = np.stack([guesses[:, 0], np.random.default_rng(0).permutation(guesses[:, 1])], axis=1)
+def measure(pair, guesses):
+    source, target = _data.sides(pair)
+    rows = np.asarray(words_spelled_alike(source, target).lookup(source, target).rows)
+    aligner = Unsupervised()
+    if guesses == "shuffled":
+        rows = np.stack([rows[:, 0], np.random.default_rng(0).permutation(rows[:, 1])], axis=1)
+        aligner = Unsupervised(start="spelling")
+    told = {"words": len(rows)}
     try:
-        aligner = Unsupervised(start=start).fit(source.matrix, target.matrix, guesses=guesses)
+        alignment, seconds = _data.fitted(aligner, pair, None, guesses=rows)
     except FippError as refused:
-        figures = re.findall(r"(\d\.\d\d) from", str(refused))
-        seconds = f"{time.process_time() - began:.0f}"
-        return [start, f"{len(guesses):,}", ", ".join(figures[:-1]), figures[-1], "refused", "refused", seconds]
-    seconds = f"{time.process_time() - began:.0f}"
-    alignment = Alignment(aligner, source, target)
-    scores = [alignment.evaluate(dictionary(pair, "test.2k"), retrieval=way).map for way in ("cosine", "csls")]
-    tried = ", ".join(f"{each['start']} {each['consistency']:.3f}" for each in json.loads(aligner.starts_))
-    chance, name = f"{aligner.chance_consistency_:.3f}", start if start != "auto" else f"auto: {aligner.start_}"
-    return [name, f"{aligner.n_guesses_:,}", tried, chance, *(f"{score:.4f}" for score in scores), seconds]
+        *tried, chance = (float(figure) for figure in re.findall(r"(\d\.\d\d) from", str(refused)))
+        return {**told, "refused": str(refused), "consistency": max(tried), "chance": chance}
+    fitted = alignment.aligner
+    return {
+        **told,
+        "start": fitted.start_,
+        "consistency": fitted.consistency_,
+        "chance": fitted.chance_consistency_,
+        "starts": {each["start"]: each["consistency"] for each in json.loads(fitted.starts_)},
+        **_data.maps(alignment, pair),
+        **seconds,
+    }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=list(PAIRS))
-    parser.add_argument("--starts", nargs="+", choices=STARTS, default=["auto"])
-    parser.add_argument("--shuffled", action="store_true", help="pair words spelled alike at random")
-    arguments = parser.parse_args()
-    if not DATA.exists():
-        sys.exit("there is no data in ../shared/data")
-    print("| " + " | ".join(COLUMNS) + " |")
-    print("|---" * len(COLUMNS) + "|")
-    for pair in arguments.pairs:
-        for start in arguments.starts:
-            print(f"| {pair} | " + " | ".join(measure(pair, start, arguments.shuffled)) + " |", flush=True)
+PLAN = [{"pair": pair, "guesses": "found"} for pair in PAIRS]
+PLAN += [{"pair": pair, "guesses": "shuffled"} for pair in SHUFFLED]
+benchmark = Benchmark("unsupervised", PLAN, measure, minutes=15, obstacle=_data.obstacle)
+
+
+def scores_table():
+    header = ["vectors", "guesses", "words spelled alike", "consistency", "chance", "cosine / CSLS", "best other, 1K"]
+    rows = [
+        [
+            _data.arrow(record["pair"]),
+            record["guesses"],
+            count(record["words"]),
+            short(record["consistency"]),
+            short(record["chance"]),
+            both(record, 4) or "refused",
+            compare.best_other(record["pair"], "1k"),
+        ]
+        for record in benchmark.records
+    ]
+    return table(header, rows)
+
+
+def score(pair):
+    return both(benchmark.one(pair=pair, guesses="found"))
+
+
+def by_cosine(pair):
+    return short(benchmark.one(pair=pair, guesses="found")["cosine"])
+
+
+def consistency(pair):
+    """Return the consistency of what was found, and that of chance."""
+    record = benchmark.one(pair=pair, guesses="found")
+    return f"{short(record['consistency'], 2)}, chance {short(record['chance'], 2)}"
 
 
 if __name__ == "__main__":
-    main()
+    benchmark.main()

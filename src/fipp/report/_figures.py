@@ -30,13 +30,22 @@ _SIGNS = np.array([-1, 1])
 _BEARABLE = 0.12
 
 
-class _Panel(NamedTuple):
+class Panel(NamedTuple):
     """What one half of the picture shows."""
 
     title: str
     subtitle: str
     source: NDArray
     target: NDArray
+
+
+class Picture(NamedTuple):
+    """Pairs before and after alignment: two panels, the words of both sides, and what is written around them."""
+
+    panels: list[Panel]
+    words: tuple[list[str], list[str]]
+    names: tuple[str, str]
+    caption: str
 
 
 def plot_pairs(
@@ -73,24 +82,34 @@ def plot_pairs(
     >>> path.read_bytes()[1:4]
     b'PNG'
     """
-    figure_class, canvas_class, stroke = _matplotlib()
+    _matplotlib()  # before the work that it is to show
+    draw_picture(picture_of(alignment, pairs, names), path)
+
+
+def picture_of(alignment: Alignment, pairs: Lexicon | Iterable[tuple[str, str]], names: tuple[str, str]) -> Picture:
+    """Return what `plot_pairs` draws."""
     source, target = alignment._side("source"), alignment._side("target")
     rows = Lexicon(pairs).lookup(source, target).require().rows
     if len(rows) < 3:
         raise FippError(f"a picture in two dimensions needs three pairs at least, not {len(rows)}")
     panels = _panels(alignment, source.matrix[rows[:, 0]], target.matrix[rows[:, 1]], names)
     words = [source.words[row] for row in rows[:, 0]], [target.words[row] for row in rows[:, 1]]
+    return Picture(panels, words, names, _caption(alignment, rows))
 
+
+def draw_picture(picture: Picture, path: str | os.PathLike[str]) -> None:
+    """Write a picture as PNG."""
+    figure_class, canvas_class, stroke = _matplotlib()
     # Not through pyplot, whose figures and backend belong to the user.
     figure = figure_class(figsize=_SIZE, dpi=_DPI, facecolor="white")
     canvas_class(figure)
-    middle, half = _window(panels)
-    for place, panel in enumerate(panels):
+    middle, half = _window(picture.panels)
+    for place, panel in enumerate(picture.panels):
         axes = figure.add_axes((_LEFT + place * (_WIDTH + _LEFT), _BOTTOM, _WIDTH, _HEIGHT))
         axes.set(xlim=middle[0] + half[0] * _SIGNS, ylim=middle[1] + half[1] * _SIGNS)
-        _draw(axes, panel, words, stroke)
-    _legend(figure, names)
-    figure.text(0.5, 0.024, _caption(alignment, rows), ha="center", fontsize=_FONT - 0.5, color=_MUTED)
+        _draw(axes, panel, picture.words, stroke)
+    _legend(figure, picture.names)
+    figure.text(0.5, 0.024, picture.caption, ha="center", fontsize=_FONT - 0.5, color=_MUTED)
     with atomic_path(path) as temporary:
         figure.savefig(temporary, format="png", dpi=_DPI)
 
@@ -105,7 +124,7 @@ def _matplotlib() -> tuple[Any, Any, Any]:
     return Figure, FigureCanvasAgg, withStroke(linewidth=2.2, foreground="white")
 
 
-def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]) -> list[_Panel]:
+def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]) -> list[Panel]:
     aligner = alignment.aligner
     before = unit_rows(aligner.source_preprocess_.transform(S))
     after, target = unit_rows(aligner.transform(S)), unit_rows(aligner.transform_target(T))
@@ -120,8 +139,8 @@ def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]
         unaligned = (before - own_origin) @ own_axes
     moved = f"{names[0]} mapped into the shared space; a pair's mean cosine is {_mean_cosine(after, target)}"
     return [
-        _Panel("Before", where, unaligned, shown),
-        _Panel("After", moved, (after - origin) @ axes, shown),
+        Panel("Before", where, unaligned, shown),
+        Panel("After", moved, (after - origin) @ axes, shown),
     ]
 
 
@@ -133,7 +152,7 @@ def _principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:
     return mean, (directions * np.sign(directions[[0, 1], largest])[:, None]).T
 
 
-def _window(panels: Sequence[_Panel]) -> tuple[NDArray, NDArray]:
+def _window(panels: Sequence[Panel]) -> tuple[NDArray, NDArray]:
     """Give the middle and half the extent of the axes: the same for both panels, and for both directions to scale."""
     points = np.concatenate([points for panel in panels for points in (panel.source, panel.target)])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -146,7 +165,7 @@ def _mean_cosine(S: NDArray, T: NDArray) -> str:
     return f"{(S * T).sum(axis=1).mean():.2f}".replace("-", "−")
 
 
-def _draw(axes: Any, panel: _Panel, words: tuple[Sequence[str], Sequence[str]], stroke: Any) -> None:
+def _draw(axes: Any, panel: Panel, words: tuple[Sequence[str], Sequence[str]], stroke: Any) -> None:
     points = np.concatenate([panel.source, panel.target])
     colours = [_SOURCE] * len(panel.source) + [_TARGET] * len(panel.target)
     axes.set_facecolor("#f7f8fa")

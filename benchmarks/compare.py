@@ -1,0 +1,159 @@
+"""Every method side by side, as `fipp compare` runs them: scores with intervals, seconds, memory.
+
+Methods that learn from a seed are run on every pair and size, those that learn from nothing on English to French. Each
+runs in a process of its own; what is finished is kept in build/, so that an interrupted comparison goes on.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import _data
+from _benchmark import ROOT, Benchmark, fingerprint
+from _tables import between, both, count, pivot, short, table
+
+from fipp import compare_methods
+from fipp.aligners import METHODS, VecMap
+
+# These take twenty minutes and more, or need torch; docs/methods.md has what they reach on fewer words.
+_LONG = ("vecmap-semi", "vecmap-identical", "vecmap-unsupervised", "muse-adversarial")
+_SMALLER = "vecmap-semi, 4,000 words"
+OURS = ("spectral", "self-learning", "local", "ranking", "unsupervised", "auto")
+"""Methods that nobody published before."""
+WITHOUT_SEED = ("icp", "gwa", "unsupervised")
+FURTHER = ("en100-fr", "fr-en100")
+MEASURES = {
+    "cosine": ("cosine", "map"), "csls": ("csls", "map"),
+    "cosine p@1": ("cosine", "p@1"), "csls p@1": ("csls", "p@1"),
+}  # fmt: skip
+SIGNIFICANT = 0.05
+"""A difference from the best that chance makes at least so often is no difference."""
+_FEW = ("fipp", "procrustes", "proc-b", "cca", "pls", "dlv", "rcsls", "auto")
+
+
+def _methods(pair):
+    """Return the names of the methods that are run on a pair."""
+    names = [name for name in METHODS if name not in _LONG and (pair == "en-fr" or name not in WITHOUT_SEED)]
+    return [name for name in names if name in _FEW] if pair in FURTHER else [*names, _SMALLER]
+
+
+def measure(pair, size, method):
+    return _compared(pair, size)[method]
+
+
+@cache
+def _compared(pair, size):
+    own = {_SMALLER: VecMap("semi-supervised", vocabulary_cutoff=4000)}
+    methods = {name: own.get(name, name) for name in _methods(pair)}
+    keep = ROOT / "build" / f"compare-{fingerprint()}.jsonl"
+    keep.parent.mkdir(exist_ok=True)
+    compared = compare_methods(
+        *_data.sides(pair),
+        _data.dictionary(pair, f"train.{size}"),
+        _data.dictionary(pair, "test.2k"),
+        methods,
+        keep=keep,
+        finished=lambda score: print(f"    {score}", flush=True),
+    )
+    seed, words = compared.setting.seed["seed"][0], len(compared.setting.queries)
+    return {score.name: {"seed": seed, "words": words, **_told(score, compared)} for score in compared.scores}
+
+
+def _told(score, compared):
+    """Return what the tables show of one method: scores with intervals, and which are near the best."""
+    if score.error is not None:
+        return {"error": score.error}
+    told = {"learns from": score.pairs, "seconds": score.seconds, "memory": score.memory, "near": []}
+    for name, (way, measure) in MEASURES.items():
+        values, ends = score.results[way].per_query(measure), score.results[way].interval(measure)
+        told[name] = [values.mean(), *ends]
+        if compared.p_values[score.name, way, measure] >= SIGNIFICANT:
+            told["near"].append(name)
+    return told
+
+
+PLAN = [
+    {"pair": pair, "size": size, "method": method}
+    for pair in (*_data.VISIBLE, *FURTHER)
+    for size in _data.SIZES
+    for method in _methods(pair)
+]
+benchmark = Benchmark("compare", PLAN, measure, minutes=150, obstacle=_data.obstacle)
+
+
+def side_by_side(pair, size):
+    """Return all that is known of the methods on one pair; the best is bold, ≈ marks what is not clearly worse."""
+    records = [record for record in benchmark.find(pair=pair, size=size) if "cosine p@1" in record]
+    best = {name: max(record[name][0] for record in records) for name in MEASURES}
+
+    def cell(record, name):
+        text = between(record[name], 3)
+        if record[name][0] == best[name]:
+            return f"**{text}**"
+        return f"{text} ≈" if name in record["near"] else text
+
+    rows = [
+        [
+            record["method"],
+            *(cell(record, name) for name in MEASURES),
+            f"{record['seconds']:.1f}",
+            f"{record['memory'] / 1e6:,.0f}",
+            record["learns from"],
+        ]
+        for record in records
+    ]
+    return table(["method", "MAP NN", "MAP CSLS", "P@1 NN", "P@1 CSLS", "s", "MB", "learns from"], rows)
+
+
+def overview():
+    """Return scores by cosine / by CSLS of the methods that learn from a seed, for every pair but English to French."""
+    return _scores(_data.VISIBLE[1:], _methods(_data.VISIBLE[1]))
+
+
+def further():
+    """Return the same between vectors of 100 and 300 dimensions of English and French."""
+    return _scores(FURTHER, _FEW)
+
+
+def of(*methods):
+    """Return the scores of some methods from English, of 300 and if all were run there of 100 dimensions, to French."""
+    return _scores(("en-fr", "en100-fr") if set(methods) <= set(_FEW) else ("en-fr",), methods)
+
+
+def seed_pairs(pair, size):
+    return count(benchmark.find(pair=pair, size=size, method="fipp")[0]["seed"])
+
+
+def score(pair, size, method):
+    return both(benchmark.one(pair=pair, size=size, method=method))
+
+
+def best_other(pair, size):
+    """Return the best of the methods that are not ours, by cosine and by CSLS, with their names."""
+    found = {way: max(_others(pair, size), key=lambda record, way=way: record[way][0]) for way in _data.WAYS}
+    scores = [short(record[way][0]) for way, record in found.items()]
+    names = [record["method"] for record in found.values()]
+    if names[0] == names[1]:
+        return f"{scores[0]} / {scores[1]} `{names[0]}`"
+    return f"{scores[0]} `{names[0]}` / {scores[1]} `{names[1]}`"
+
+
+def best_score(pair, size):
+    """Return the best score by cosine of the methods that are not ours."""
+    return short(max(record["cosine"][0] for record in _others(pair, size)))
+
+
+def _others(pair, size):
+    return [each for each in benchmark.find(pair=pair, size=size) if each["method"] not in OURS and "cosine" in each]
+
+
+def _scores(pairs, methods):
+    def cell(method, column):
+        record = benchmark.get(**column, method=method)
+        return both(record) if record and "cosine" in record else None
+
+    return pivot("method", {f"`{method}`": method for method in methods}, _data.columns(pairs), cell)
+
+
+if __name__ == "__main__":
+    benchmark.main()

@@ -1,0 +1,35 @@
+"""The table of the README, of what other benchmarks have measured."""
+
+from __future__ import annotations
+
+import accuracy
+import auto
+import compare
+import unsupervised
+from _tables import pivot
+
+COLUMNS = {
+    "EN→FR 1K": ("en-fr", "1k"),
+    "EN→FR 5K": ("en-fr", "5k"),
+    "EN→RU 1K (100→300)": ("en-ru", "1k"),
+    "EN→FI 1K": ("en-fi", "1k"),
+}
+
+
+def _setting(name):
+    return lambda pair, size: accuracy.score(pair, size, name)
+
+
+ROWS = {
+    "Procrustes, unit length": _setting("Procrustes, unit length"),
+    'FIPP, the published route (`solver="eigen"`, `rank="target"`)': _setting("FIPP, published route"),
+    'FIPP (`method="fipp"`)': _setting("FIPP"),
+    "FIPP, `self_learning=4000`": _setting("FIPP + self-learning 4,000"),
+    "best of the other published methods ([side by side](docs/results/methods.md))": compare.best_score,
+    '`method="auto"`, the default': lambda pair, size: f"**{auto.by_cosine(pair, size)}**",
+    "the same without any pairs, from words spelled alike": lambda pair, size: unsupervised.by_cosine(pair),
+}
+
+
+def table():
+    return pivot("", ROWS, COLUMNS, lambda row, column: row(*column))

@@ -1,0 +1,74 @@
+"""How long choosing ε and λ takes, against a single fit and against fitting every setting by itself.
+
+All ways hold out the same 20 % of the source words and rank the whole target vocabulary for them.
+"""
+
+from __future__ import annotations
+
+import _data
+import numpy as np
+from _benchmark import Benchmark
+from _tables import table
+from fit import best_of, english_french, seconds_of
+
+from fipp import FIPP
+from fipp.aligners._holdout import held_out_parts
+from fipp.aligners._score import reciprocal_ranks
+from fipp.retrieve import gold_ranks
+from fipp.selection import select
+from fipp.selection._grid import combinations
+
+GRID = {name: list(values) for name, values in FIPP.default_grid.items()}
+ROWS = {
+    "single": "a single fit",
+    "grid": "fitting the 5 × 5 grid in one pass",
+    "ranking": "ranking for all 25 maps",
+    "select": "`select`, without the last fit",
+    "apart": "25 separate fits and rankings",
+}
+
+
+def naive(X, Y, learned, held_out):
+    """Fit and rank every setting by itself."""
+    scores = []
+    for settings in combinations(GRID):
+        aligner = FIPP(**settings).fit(X, Y, learned)
+        ranks = gold_ranks(aligner.transform(X), aligner.transform_target(Y), held_out[:, 0], held_out[:, 1])
+        scores.append(np.mean(1 / ranks))
+    return scores
+
+
+def measure(pair):
+    X, Y, pairs = english_french()
+    (part,) = held_out_parts(pairs[:, 0])
+    learned, held_out = pairs[~part], pairs[part]
+    settings = combinations(GRID)
+    fitted = FIPP().fit_many(X, Y, learned, settings=settings)
+    return {
+        "learned": len(learned),
+        "held out": len(held_out),
+        "single": best_of(lambda: FIPP().fit(X, Y, learned), 5),
+        "grid": best_of(lambda: FIPP().fit_many(X, Y, learned, settings=settings), 3),
+        "ranking": best_of(lambda: reciprocal_ranks(fitted, X, Y, held_out), 3),
+        "select": best_of(lambda: select(X, Y, pairs, refit=False), 3),
+        "apart": seconds_of(lambda: naive(X, Y, learned, held_out)),
+    }
+
+
+benchmark = Benchmark("tune_speed", [{"pair": "en-fr"}], measure, minutes=2, obstacle=_data.obstacle)
+
+
+def seconds_table():
+    record = benchmark.one(pair="en-fr")
+    rows = [[label, f"{record[name]:.2f}", ratio(name)] for name, label in ROWS.items()]
+    return table(["", "seconds", "single fits"], rows)
+
+
+def ratio(name):
+    """Return how many single fits something takes."""
+    record = benchmark.one(pair="en-fr")
+    return f"{record[name] / record['single']:.1f}"
+
+
+if __name__ == "__main__":
+    benchmark.main()

@@ -1,0 +1,123 @@
+"""The tables of the paper on the vectors at hand, as `fipp xling` makes them, and further methods in the main one."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import _data
+from _benchmark import Benchmark
+from _figures import Figure
+
+from fipp import study
+from fipp.study._cell import run_cell
+from fipp.study._discover import SimilaritySet
+
+PLACE = ("pair", "size", "variant", "retrieval", "measure")
+"""What tells the records of the study apart."""
+METHODS = ("procrustes", "fipp", "proc-b", "cca", "cca-rotation", "pls", "dlv", "rcsls", "vecmap", "muse", "icp", "gwa")
+METHODS += ("ridge", "low-rank")
+"""The columns of the main table with further methods."""
+SIMILARITY = {
+    "en-mturk771.tsv": "en", "en-simlex999.tsv": "en", "en-wordsim353-all.tsv": "en", "en.semeval17.csv": "en",
+    "fi-finnsim300.tsv": "fi", "ru.simlex965.csv": "ru", "en-fr.rg65.csv": "en-fr",
+}  # fmt: skip
+_NOT_KEPT = ("version", "key", "warnings")
+# Long, and not part of a table: kept where a figure shows them.
+_DRAWN = {"spectra": ("en-fr", "5k"), "histograms": ("en-fr", "5k")}
+
+
+@cache
+def _cells(further):
+    """Return what the tables of the study need, or those with further methods, by place; no file needs to be there."""
+    vectors, dictionaries = _data.DATA / "vectors", _data.DATA / "xling"
+    chosen = {
+        f"{pair}:{language}": vectors / f"{name}.npy"
+        for pair in _data.VISIBLE
+        for language, name in zip(pair.split("-"), _data.PAIRS[pair], strict=False)
+    }
+    data = study.Data(
+        vectors={name.split(":")[1]: [path] for name, path in chosen.items()},
+        dictionaries={
+            (pair, *part.split(".")): dictionaries / pair / f"{part}.tsv"
+            for pair in _data.VISIBLE
+            for part in ("train.1k", "train.5k", "test.2k")
+        },
+        chosen=chosen,
+        similarity=tuple(
+            SimilaritySet(_data.DATA / "similarity" / name, _set_name(name, languages), tuple(languages.split("-")))
+            for name, languages in SIMILARITY.items()
+        ),
+    )
+    asked = {"methods": METHODS, "tables": ["main"]} if further else {}
+    cells = study.make_plan(data, pairs=sorted(_data.VISIBLE), **asked)
+    return {tuple(getattr(cell, name) for name in PLACE): cell for cell in cells}
+
+
+def _set_name(file, languages):
+    return file.removeprefix(languages).strip(".-").rpartition(".")[0]
+
+
+def measure(**place):
+    record = run_cell("", ALL[tuple(place[name] for name in PLACE)])
+    if "error" in record:
+        raise RuntimeError(record["error"])
+    here = (place["pair"], place["size"])
+    left_out = [*PLACE, *_NOT_KEPT, *(name for name, drawn in _DRAWN.items() if drawn != here)]
+    return {name: value for name, value in record.items() if name not in left_out}
+
+
+ALL = _cells(further=False) | _cells(further=True)
+PLAN = [dict(zip(PLACE, place, strict=True)) for place in ALL]
+benchmark = Benchmark("xling", PLAN, measure, minutes=120, obstacle=_data.obstacle)
+
+
+def tables(size):
+    """Return all tables of the study for one size of training dictionaries."""
+    return _rendered(size, further=False)
+
+
+def main_table(size):
+    """Return the main table with further methods."""
+    return _rendered(size, further=True, tables=["main"])
+
+
+def _rendered(size, *, further, tables=None):
+    cells = _cells(further)
+    records = [each for each in benchmark.find(size=size) if tuple(each[name] for name in PLACE) in cells]
+    return study.render(study.make_tables(*_placed(records), tables)).strip()
+
+
+def _placed(records):
+    """Return the records as the functions of the study take them: cells, and records by the key of their cell."""
+    cells = [SimpleNamespace(key=key, **{name: record[name] for name in PLACE}) for key, record in enumerate(records)]
+    return cells, dict(enumerate(records))
+
+
+def _drawn(field, pair, size):
+    """Return what a figure of the study needs of the records; None without."""
+    needed = [
+        {**{name: record[name] for name in PLACE}, field: record[field]}
+        for record in benchmark.find(pair=pair, size=size, retrieval="cosine")
+        if field in record and (field != "fitted" or "losses" in record[field])
+    ]
+    return needed or None
+
+
+def draw(records, path):
+    """Draw one figure by the study's own function."""
+    with tempfile.TemporaryDirectory() as folder:
+        (drawn,) = study.plot_study(*_placed(records), folder)
+        Path(path).write_bytes(drawn.read_bytes())
+
+
+FIGURES = [
+    Figure("xling-spectrum.png", lambda: _drawn("spectra", "en-fr", "5k"), draw),
+    Figure("xling-products.png", lambda: _drawn("histograms", "en-fr", "5k"), draw),
+    Figure("xling-descent.png", lambda: _drawn("fitted", "fi-fr", "5k"), draw),
+]
+
+if __name__ == "__main__":
+    benchmark.main()
