@@ -404,8 +404,8 @@ class FIPP(BaseAligner):
         stretch = self._stretch() if self.solver != "linear" and c < _FEW_PAIRS * max(d1, d2) else 1.0
         if stretch > _STRETCHED:
             warnings.warn(
-                f"solver='{self.solver}' stretches one direction {stretch:.1f} times as much as the middle one, because "
-                f"{c} pairs hardly determine it, and translates worse than a rotation would. Take solver='linear', or "
+                f"solver='{self.solver}' stretches one direction {stretch:.1f} times as much as the middle one: {c} pairs "
+                "hardly determine it, and a rotation would translate better. Take solver='linear', or "
                 f"{_FEW_PAIRS * max(d1, d2)} pairs and more",
                 FippWarning,
                 stacklevel=5,

@@ -56,11 +56,11 @@ class Solution:
 def linear_map(factors: ThinFactors, gram: FilteredGram, lam: float, rank: int) -> Solution:
     """Minimise over linear maps X̃_s = X_s W, given X_s = Q diag(σ) Vᵀ and the one pass over Gram tiles.
 
-    The seed is completed by one virtual pair along each axis, of the seed's mean length √α, on whose inner products both
-    spaces agree: [X_s; √α I] has the singular values r = √(σ² + α), and its Q has Q diag(σ/r) in the rows of the seed.
-    With R = diag(r)Vᵀ the best R W Wᵀ Rᵀ is the positive part of diag(r²) + a diag(σ/r) Qᵀ(Δ∘(G_t − G_s))Q diag(σ/r), an
-    eigenproblem of the source's dimension. Where the seed has little, W is close to the identity instead of dividing by
-    next to nothing; directions in which it has nothing are mapped to zero.
+    The seed is completed by one virtual pair along each axis, of the seed's mean length √α, on whose inner products
+    both spaces agree: [X_s; √α I] has the singular values r = √(σ² + α), and Q diag(σ/r) are the seed's rows in its
+    basis. With R = diag(r)Vᵀ the best R W Wᵀ Rᵀ is the positive part of diag(r²) + a diag(σ/r) Qᵀ(Δ∘(G_t − G_s))Q
+    diag(σ/r), an eigenproblem of the source's dimension. Where the seed has little, W is close to the identity instead
+    of dividing by next to nothing; directions in which it has nothing are mapped to zero.
     """
     Q, sigma, V = factors
     r = np.sqrt(sigma**2 + np.sum(sigma**2) / max(len(Q), 1))  # α = ‖X_s‖² / c
