@@ -237,8 +237,8 @@ class Alignment:
     ) -> BLIResult | SelfEvaluation:
         """Measure how well a test dictionary is found: MAP, MRR, P@1, P@5, P@10, and how much could be looked up.
 
-        Without a dictionary, the seed pairs are cross-validated and mutual nearest neighbours counted; the result is
-        of another kind and says so.
+        Without a dictionary, the pairs that were given to learn from are cross-validated and mutual nearest neighbours
+        counted; the result is of another kind and says so. Methods that learned from no given pairs are refused.
 
         Parameters
         ----------

@@ -70,7 +70,7 @@ def command(
 
     Pairs that are not in both vocabularies cannot be looked up; the coverage says how many could. Without a test
     dictionary, maps are learned from parts of the seed pairs and tried on the others, and mutual nearest neighbours
-    counted.
+    counted; models that learned from no known pairs are refused.
     """
     from fipp import Alignment
     from fipp.evaluate._parts import BANDS
