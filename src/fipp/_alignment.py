@@ -247,8 +247,8 @@ class Alignment:
         Pairs that were in the seed are recognised by their words, also in a model that was read from a file. They are
         counted and warned of, and `BLIResult.unseen` has the scores without them.
 
-        Without a dictionary, the seed pairs are cross-validated and mutual nearest neighbours counted; the result is
-        of another kind and says so.
+        Without a dictionary, the pairs that were given to learn from are cross-validated and mutual nearest neighbours
+        counted; the result is of another kind and says so. Methods that learned from no given pairs are refused.
 
         Parameters
         ----------

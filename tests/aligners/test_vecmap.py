@@ -290,3 +290,5 @@ def test_identical_words_are_the_seed_of_their_mode(words, turn):
     alignment = align(source, target, method="vecmap-identical", window=2)
     assert len(alignment.aligner.pairs_) == len(Lexicon.identical(source, target))
     assert alignment.translate("s100", k=1)[0].word == "t100"
+    with pytest.raises(FippError, match="takes words spelled alike for known pairs"):
+        alignment.evaluate()

@@ -48,6 +48,8 @@ def test_words_spelled_alike_are_enough_and_the_start_is_told(run, languages, op
     assert "86 pairs of words spelled alike" in shown and "from spelling" in shown and "from random pairs" in shown
     alignment = Alignment.load(model, Vectors.load(source), Vectors.load(target))
     assert alignment.evaluate(test).mrr > 0.9
+    refused = run("eval", model, source, target)
+    assert refused.exit_code == 2 and "learned from no known pairs" in " ".join(refused.stderr.split())
     told = " ".join(run("info", model).stdout.split())
     assert "86 pairs of words spelled alike" in told and "from random pairs" in told
 

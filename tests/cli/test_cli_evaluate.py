@@ -73,6 +73,18 @@ def test_without_a_dictionary_the_seed_pairs_are_cross_validated(run, aligned):
     assert "no test dictionary: 5-fold" in table and "mutual nearest neighbours" in table
 
 
+@pytest.mark.parametrize("method", ["icp", "vecmap-unsupervised"])
+def test_without_a_dictionary_a_model_that_learned_from_no_known_pairs_is_refused(run, space, method):
+    quick = {"icp": ["n_starts=5", "n_candidates=2", "n_epochs=1"], "vecmap-unsupervised": ["window=2"]}[method]
+    settings = [text for setting in quick for text in ("--set", setting)]
+    aligned = run("align", space.source, space.target, "-o", space.model, "--method", method, *settings)
+    assert aligned.exit_code == 0, aligned.stderr
+    result = run("eval", space.model, space.source, space.target)
+    told = " ".join(result.stderr.split())
+    assert result.exit_code == 2 and not result.stdout
+    assert "learned from no known pairs" in told and "give a test dictionary" in told
+
+
 def test_the_level_of_intervals_and_the_edges_of_bands_can_be_chosen(run, aligned):
     expected = fipp.Alignment.load(aligned.model, aligned.source, aligned.target).evaluate(aligned.test)
     options = ["--interval", "--level", "0.8", "--band-edges", "220,240"]

@@ -91,5 +91,8 @@ def test_what_cannot_be_evaluated_is_refused(spaces):
     aligner = Procrustes().fit(X, Y, [(i, i) for i in range(200)])
     with pytest.raises(FippError, match="lie beyond the vectors"):
         self_evaluate(aligner, X[:150], Y)
-    with pytest.raises(FippError, match="at least 2 folds"):
+    with pytest.raises(FippError, match="folds must be a whole number from 2"):
         self_evaluate(aligner, X, Y, folds=1)
+    few = Procrustes().fit(X, Y, [(i, i) for i in range(4)])
+    with pytest.raises(FippError, match=r"5 source words at least .* a test dictionary"):
+        self_evaluate(few, X, Y)

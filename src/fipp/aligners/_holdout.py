@@ -52,8 +52,9 @@ def held_out_parts(
     words, position = np.unique(source_rows, return_inverse=True)
     if len(words) < _FEWEST_WORDS:
         raise FippError(
-            f"to choose settings, {_FEWEST_WORDS} source words at least must have a known translation, because some "
-            f"are held out; here there are {len(words)}. Take the defaults instead, or find more pairs"
+            f"{_FEWEST_WORDS} source words at least must have a known translation, because some are held out; here "
+            f"there are {len(words)}. Find more pairs, or hold none out: take the defaults instead of choosing "
+            "settings, and a test dictionary to evaluate with"
         )
     if folds is not None and holdout is not None:
         raise FippError("take either holdout, a share to hold out once, or folds, each held out in turn")

@@ -85,7 +85,7 @@ class VecMap(BaseAligner):
     singular_values_ : ndarray of shape (min(d1, d2),)
         σ, falling.
     pairs_ : ndarray of shape (c, 2)
-        The given pairs.
+        The given pairs; in mode ``"identical"`` the words spelled alike that `fipp.align` takes for them.
     induced_pairs_ : ndarray of shape (r, 2)
         The last dictionary of self-learning, from which the maps were made; mutual pairs stand, and count, twice.
     objectives_ : ndarray of shape (rounds,)

@@ -77,7 +77,7 @@ def command(
     in the papers of FIPP and XLING.
 
     Without a test dictionary, maps are learned from parts of the seed pairs and tried on the others, and mutual nearest
-    neighbours counted.
+    neighbours counted; models that learned from no known pairs are refused.
     """
     from fipp import Alignment
     from fipp.evaluate._parts import BANDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fipp.aligners import BaseAligner
+from fipp.aligners._holdout import held_out_parts
+from fipp.aligners._mutual_pairs import mutual_pairs
 from fipp.evaluate._bli import BLIResult, bli, result_of_queries
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import Progress
-from fipp.retrieve import neighbours
 from fipp.retrieve._options import check_count, check_retrieval
 
 
@@ -93,16 +95,20 @@ def self_evaluate(
     max_memory: int | float | str | None = None,
     progress: Progress | None = None,
 ) -> SelfEvaluation:
-    """Judge a fitted aligner by its own seed pairs and by mutual nearest neighbours.
+    """Judge a fitted aligner by the pairs that it was given and by mutual nearest neighbours.
+
+    Copies of the aligner are fitted again, each without a part of the given pairs, which it is then asked for. Pairs
+    that the method found itself are never asked for: it would only find again what it has made fit. Methods that
+    learned from no given pairs are refused for the same reason.
 
     Parameters
     ----------
     aligner : aligner
-        Fitted on ``X``, ``Y`` and pairs; those that self-learning added are not used.
+        Fitted on ``X``, ``Y`` and known pairs.
     X, Y : ndarray of shape (n, d1) and (m, d2)
         The two vocabularies, in the order of frequency.
     folds : int, default=5
-        Into how many parts the seed pairs are cut. All pairs of a source word are in one.
+        Into how many parts the given pairs are cut. All pairs of a source word are in one.
     words : int, default=5000
         How many of the first words of either side the mutual neighbours are sought among.
     retrieval : {"cosine", "dot", "csls"}, default="cosine"
@@ -129,16 +135,31 @@ def self_evaluate(
     (1.0, 100, 1.0)
     """
     words = check_count(words, "words")
-    pairs = _seed_pairs(aligner, len(X), len(Y))
-    searching = {"retrieval": check_retrieval(retrieval), "max_memory": max_memory}
-    scores, folds = _cross_validate(aligner, X, Y, pairs, folds, random_state, searching, progress)
-    rate, csls = _mutual_neighbours(aligner.transform(X[:words]), aligner.transform_target(Y[:words]), max_memory)
-    return SelfEvaluation(scores, folds, rate, csls, min(words, len(X)))
+    pairs = _given_pairs(aligner, len(X), len(Y))
+    searching: dict[str, Any] = {"retrieval": check_retrieval(retrieval), "max_memory": max_memory}
+    folds = min(check_count(folds, "folds"), len(np.unique(pairs[:, 0])))
+    parts = held_out_parts(pairs[:, 0], folds=folds, random_state=random_state)
+    results = []
+    for refitted, asked in _refits(aligner, X, Y, pairs, parts):
+        results.append(bli(refitted.transform(X), refitted.transform_target(Y), *asked.T, **searching))
+        if progress is not None:
+            progress(len(results), folds)
+    source, target = aligner.transform(X[:words]), aligner.transform_target(Y[:words])
+    mutual, csls = mutual_pairs(source, target, retrieval="csls", max_memory=max_memory)
+    mean_csls = float(csls.mean(dtype=np.float64)) if len(csls) else float("nan")
+    return SelfEvaluation(_joined(results), folds, len(mutual) / len(source), mean_csls, len(source))
 
 
-def _seed_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:
-    pairs = aligner.pairs_
-    if len(pairs) and (pairs.max(axis=0) >= (n, m)).any():
+def _given_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:
+    """Return the pairs that the aligner was given, or refuse if there are none that can be asked for."""
+    pairs, name = aligner.pairs_, type(aligner).__name__
+    if aligner.takes_identical_words or not len(pairs):
+        taken = "takes words spelled alike for known pairs" if len(pairs) else "learned from no known pairs"
+        raise FippError(
+            f"{name} {taken}, and what a method found or guessed itself cannot tell how good it is: give a test "
+            "dictionary, or align with known pairs and a method that learns from them"
+        )
+    if (pairs.max(axis=0) >= (n, m)).any():
         raise FippError(
             "the seed pairs of this model lie beyond the vectors given: without a test dictionary it takes all the "
             "vectors that it was fitted on"
@@ -146,37 +167,17 @@ def _seed_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:
     return pairs
 
 
-def _cross_validate(
-    aligner: BaseAligner,
-    X: NDArray,
-    Y: NDArray,
-    pairs: NDArray[np.int64],
-    folds: int,
-    random_state: int,
-    searching: dict[str, Any],
-    progress: Progress | None,
-) -> tuple[BLIResult, int]:
-    """Look every seed pair up by a map that was learned without it."""
-    sources, group = np.unique(pairs[:, 0], return_inverse=True)
-    folds = min(check_count(folds, "folds"), len(sources))
-    if folds < 2:
-        raise FippError(
-            f"cross-validation takes at least 2 folds and 2 seed words, and there are {folds}: give a test dictionary"
-        )
-    fold_of = np.random.default_rng(random_state).permutation(len(sources)) % folds
-    results = []
-    for fold in range(folds):
-        held_out = fold_of[group] == fold
+def _refits(
+    aligner: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], parts: list[NDArray[np.bool_]]
+) -> Iterator[tuple[BaseAligner, NDArray[np.int64]]]:
+    """Fit a copy of the aligner without each part of the pairs in turn; yield it with the pairs held out."""
+    for held_out in parts:
         with warnings.catch_warnings():
             # What there is to say about few pairs was said when the aligner itself was fitted.
             warnings.simplefilter("ignore", FippWarning)
+            # A copy has the settings and nothing that was learned: neither the map, nor found pairs, nor guesses.
             refitted = clone(aligner).fit(X, Y, pairs[~held_out])
-        asked = pairs[held_out]
-        mapped, target = refitted.transform(X), refitted.transform_target(Y)
-        results.append(bli(mapped, target, asked[:, 0], asked[:, 1], **searching))
-        if progress is not None:
-            progress(fold + 1, folds)
-    return _joined(results), folds
+        yield refitted, pairs[held_out]
 
 
 def _joined(results: list[BLIResult]) -> BLIResult:
@@ -188,14 +189,3 @@ def _joined(results: list[BLIResult]) -> BLIResult:
     )
     order = np.argsort(queries)
     return result_of_queries(precision[order], ranks[order], queries[order], len(queries), results[0].retrieval)
-
-
-def _mutual_neighbours(
-    source: NDArray[np.float32], target: NDArray[np.float32], max_memory: int | float | str | None
-) -> tuple[float, float]:
-    """Give the share of source words whose nearest target word has them as its nearest, and their mean CSLS."""
-    there = neighbours(source, target, 1, retrieval="csls", max_memory=max_memory)
-    back = neighbours(target, source, 1, retrieval="csls", max_memory=max_memory)
-    mutual = back.indices[there.indices[:, 0], 0] == np.arange(len(source))
-    csls = there.scores[mutual, 0]
-    return float(mutual.mean()), float(csls.mean(dtype=np.float64)) if len(csls) else float("nan")
