@@ -84,6 +84,36 @@ def test_the_aligner_is_fitted_on_the_given_pairs_and_the_added_ones(spaces, rul
     np.testing.assert_array_equal(aligner.map_, given_all.map_)
 
 
+@pytest.mark.parametrize(("d1", "d2"), [(6, 6), (5, 8), (8, 5)])
+@pytest.mark.parametrize("n_pairs", [0, 20])
+def test_the_published_method_is_the_literal_one_with_its_self_learning(rng, d1, d2, n_pairs):
+    vocabularies = reference.related_vocabularies(rng, 120, d1, d2)
+    X, Y = map(reference.isotropic, vocabularies)
+    pairs = PAIRS
+    if n_pairs:
+        pairs = np.concatenate(
+            [PAIRS, literal_pairs(literal_similarities(X, Y, PAIRS), PAIRS, n_pairs, "one-to-one")[0]]
+        )
+    X_s, X_t = X[pairs[:, 0]], Y[pairs[:, 1]]
+    epsilon = reference.epsilon_in_a_gap(X_s, X_t)
+    expected = reference.fipp_map(X_s, X_t, epsilon, 0.7, rank=d2)
+    aligner = FIPP.published(epsilon, 0.7, self_learning=n_pairs).fit(*vocabularies, PAIRS)
+    assert len(pairs) == len(aligner.weights_) == 30 + n_pairs
+    np.testing.assert_allclose(aligner.map_, expected, atol=2e-3 * np.abs(expected).max())
+    np.testing.assert_allclose(aligner.weights_, reference.pair_weights(X_s, X_t, epsilon, 0.7), rtol=1e-3)
+
+
+def test_settings_of_the_published_method_can_be_replaced():
+    settings = FIPP.published(0.1, weighting=None, preprocess="unit").get_params()
+    assert (settings["epsilon"], settings["lam"], settings["weighting"], settings["preprocess"]) == (
+        0.1,
+        1,
+        None,
+        "unit",
+    )
+    assert (settings["solver"], settings["rank"], settings["self_learning_rule"]) == ("eigen", "target", "one-to-one")
+
+
 @given(st.integers(1, 25), st.integers(1, 80), st.sampled_from(RULES), st.integers(0, 1000))
 def test_no_seed_word_of_the_source_gets_a_second_translation(c, n_pairs, rule, seed):
     rng = np.random.default_rng(seed)
