@@ -103,8 +103,7 @@ def _describe(fitted: Fitted) -> Record:
         "most_filtered": words[: -_WORDS_SHOWN - 1 : -1],
     }
     if aligner.self_learning:
-        best = zip(aligner.self_learned_pairs_, aligner.self_learned_similarity_, strict=True)
-        described["added"] = f"{len(aligner.self_learned_pairs_):,}"
+        best = zip(aligner.induced_pairs_, aligner.induced_similarity_, strict=True)
         described["learned"] = [
             [fitted.source.words[i], fitted.target.words[j], round(float(similarity), 4)]
             for (i, j), similarity in islice(best, _LEARNED_SHOWN)

@@ -169,7 +169,7 @@ TABLES: dict[str, TableSpec] = {
         "The most similar pairs that self-learning adds, with their similarities",
         (
             *_both("best", "-sl", "learned", value="fitted.learned", averaged=False),
-            *_both("pairs added", "-sl", value="fitted.added", averaged=False),
+            *_both("pairs added", "-sl", value="fitted.induced_pairs", averaged=False),
         ),
     ),
     "dimensions": TableSpec(

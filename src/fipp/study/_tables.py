@@ -235,4 +235,4 @@ def _value(record: Record, column: Column) -> Value:
         return ", ".join(
             "–".join(item[:2]) + "".join(f" {similarity:.3f}" for similarity in item[2:]) for item in value
         )
-    return value if value is None or isinstance(value, str) else float(value)
+    return f"{value:,}" if isinstance(value, int) else value
