@@ -30,10 +30,14 @@ SETTINGS = {
     "FIPP, weights of the paper": FIPP(weighting="paper"),
     "FIPP, 2 rounds": FIPP(n_rounds=2),
     "FIPP, rank of the target": FIPP(rank="target"),
-    "FIPP, published route": FIPP(solver="eigen", rank="target", eigen_method="dense"),
-    "FIPP, eigen, full rank": FIPP(solver="eigen", eigen_method="dense"),
-    "FIPP + self-learning 4,000": FIPP(self_learning=4000),
-    "FIPP + self-learning 4,000, one way": FIPP(self_learning=4000, mutual=False),
+    "FIPP as published": FIPP.published(),
+    "FIPP as published, full rank": FIPP.published(rank="full"),
+    "FIPP as published, without filter": FIPP.published(None),
+    "FIPP as published, without weights": FIPP.published(weighting=None),
+    "FIPP as published + self-learning 4,000": FIPP.published(self_learning=4000),
+    "FIPP + self-learning 4,000, mutual": FIPP(self_learning=4000),
+    "FIPP + self-learning 4,000, one-to-one": FIPP(self_learning=4000, self_learning_rule="one-to-one"),
+    "FIPP + self-learning 4,000, one-way": FIPP(self_learning=4000, self_learning_rule="one-way"),
 }
 SHRINKING = ("ru-en", "fr-en100")
 """Pairs with more dimensions in the source than in the target."""

@@ -212,7 +212,7 @@ def test_cross_validation_scores_every_aligner(spaces):
         {"n_rounds": 0},
         {"self_learning": -1},
         {"self_learning": 1.5},
-        {"mutual": "yes"},
+        {"self_learning_rule": "both"},
         {"eigen_method": "power"},
         {"learning_rate": 0},
         {"n_steps": -1},

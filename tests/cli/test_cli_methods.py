@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from fipp import Alignment, Vectors
+from fipp import FIPP, Alignment, Vectors
 from fipp.aligners import METHODS
 
 
@@ -15,6 +15,21 @@ def test_every_method_is_listed_with_what_it_needs(run):
     assert told["vecmap-identical"]["pairs"] == "words spelled alike"
     assert told["ridge"]["settings"]["alpha"] == "auto"
     assert "[bold]" not in run("methods").stdout
+
+
+def test_no_two_methods_are_described_alike(run):
+    told = {name: method["summary"] for name, method in json.loads(run("methods", "--json").stdout).items()}
+    assert len(set(told.values())) == len(METHODS)
+    changed = "With rank=target, self_learning_rule=one-to-one, solver=eigen."
+    assert told["fipp-published"] == f"{told['fipp']} {changed}"
+
+
+def test_the_published_method_has_a_name_of_its_own(run, space):
+    options = ("--method", "fipp-published", "--epsilon", "0.1", "--self-learning", "20")
+    result = run("align", space.source, space.target, "--dict", space.seed, "-o", space.model, *options)
+    assert result.exit_code == 0, result.stderr
+    aligner = Alignment.load(space.model).aligner
+    assert aligner.get_params() == FIPP.published(epsilon=0.1, self_learning=20).get_params()
 
 
 def test_any_setting_of_a_method_can_be_given(run, space):

@@ -33,7 +33,7 @@ def test_tables_are_written_to_a_file_in_the_format_asked_for(run, folders, tmp_
     assert done.stdout == ""
     (table,) = json.loads(output.read_text(encoding="utf-8"))
     assert table["rows"][0][0] == "fr-en" and table["size"] == "1k"
-    assert len(results.read_text(encoding="utf-8").splitlines()) == 4
+    assert len(results.read_text(encoding="utf-8").splitlines()) == 5
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,8 @@ def test_a_dense_matrix_that_does_not_fit_is_refused_beforehand(rng):
     tiles = GramTiles(*related_spaces(rng))
     with pytest.raises(FippError, match=r"90 pairs .*subspace"):
         target_gram_eigen(tiles, 0.1, 0.5, 5, method="dense", max_memory=1000)
-    assert len(target_gram_eigen(tiles, 0.1, 0.5, 5, method="subspace", max_memory=1000)[0]) == 5
+    for method in ("subspace", "auto"):
+        assert len(target_gram_eigen(tiles, 0.1, 0.5, 5, method=method, max_memory=1000)[0]) == 5
 
 
 @pytest.mark.parametrize("method", ["dense", "subspace"])

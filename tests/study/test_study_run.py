@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from scipy.linalg import orthogonal_procrustes
+from sklearn.cross_decomposition import CCA
 
 from fipp import FIPP, FippError, Lexicon, Procrustes, Vectors
 from fipp.aligners import METHODS
@@ -190,14 +191,16 @@ def test_a_further_method_joins_the_tables_and_where_it_fails_stands_why(folders
     Vectors(french.words, french.matrix[:, :9]).save(folders.vectors / "xx.small.npy")
     cells = plan(folders, methods=["procrustes", "unwilling"])
     records = run_study(cells)
-    main, retrieval = make_tables(cells, records, ["main", "retrieval"])
-    place = main.header.index("unwilling")
-    assert [row[place] is None for row in main.rows[:2]] == [True, False]  # en-fr has 9 and 12 dimensions
-    assert main.notes == [("en-fr", "unwilling", "LinAlgError: SVD did not converge")]
+    methods, retrieval = make_tables(cells, records, ["methods", "retrieval"])
+    place = methods.header.index("unwilling")
+    assert [row[place] is None for row in methods.rows[:2]] == [True, False]  # en-fr has 9 and 12 dimensions
+    assert methods.notes == [("en-fr", "unwilling", "LinAlgError: SVD did not converge")]
     assert "unwilling + CSLS" in retrieval.header
-    assert "| – (1) |" in render([main]) and "(1) en-fr, unwilling: LinAlgError: SVD did not converge" in render([main])
-    assert "en-fr,unwilling,failed: LinAlgError" in render([main], "csv")
-    assert "SVD did not converge" in render([main], "latex") and "SVD did not converge" in render([main], "json")
+    assert "| – (1) |" in render([methods]) and "(1) en-fr, unwilling: LinAlgError: SVD did not converge" in render(
+        [methods]
+    )
+    assert "en-fr,unwilling,failed: LinAlgError" in render([methods], "csv")
+    assert "SVD did not converge" in render([methods], "latex") and "SVD did not converge" in render([methods], "json")
 
 
 def test_tuned_settings_are_those_chosen_on_the_seed(folders):
@@ -208,6 +211,17 @@ def test_tuned_settings_are_those_chosen_on_the_seed(folders):
     assert record["chosen"] == selection.best_params and record["held_out_mrr"] == selection.best_score
     result = selection.alignment.evaluate(folders.dictionaries / "en-fr" / "test.2k.tsv")
     assert record["test"] == result.as_dict()
+
+
+def test_scikit_learns_cca_is_scikit_learns_cca(folders):
+    (record,) = run_study(plan(folders, pairs=["en-fr"], methods=["cca-scikit"], tables=["dimensions"])).values()
+    X, Y = (Vectors.load(folders.vectors / name).matrix for name in ("wiki.en.vec", "cc.fr.300.vec.gz"))
+    X, Y = (V.astype(float) / np.linalg.norm(V, axis=1, keepdims=True) for V in (X, Y))
+    A, B = CCA(n_components=12, max_iter=5000).fit(X[:100], Y[:100]).transform(X, Y)
+    A, B = (V / np.linalg.norm(V, axis=1, keepdims=True) for V in (A, B))
+    scores = A @ B.T
+    ranks = [(scores[i] >= scores[i, i]).sum() for i in range(100, 200)]
+    assert record["test"]["map"] == pytest.approx(np.mean([1 / rank for rank in ranks]), abs=1e-3)
 
 
 def test_the_authors_settings_are_taken_for_pairs_that_they_list(folders):

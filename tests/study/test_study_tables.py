@@ -37,7 +37,7 @@ def test_every_table_has_a_row_for_each_pair_with_counts_and_coverage(study):
 
 def test_the_papers_figures_stand_beside_ours_where_it_has_the_pair(study):
     main = make_tables(*study, ["main"])[0]
-    ours, paper = column(main, "FIPP"), column(main, "FIPP, paper")
+    ours, paper = column(main, "FIPP (published)"), column(main, "FIPP (published), paper")
     assert paper == {"en-fr": 0.601, "xx-en": None, "mean of 2": None, "paper, mean of 28": 0.344}
     assert ours["mean of 2"] == pytest.approx((ours["en-fr"] + ours["xx-en"]) / 2)
     assert paper["en-fr"] == printed("1k")["en-fr"]["FIPP"]
@@ -45,13 +45,13 @@ def test_the_papers_figures_stand_beside_ours_where_it_has_the_pair(study):
 
 def test_settings_are_not_averaged(study):
     tuning = make_tables(*study, ["tuning"])[0]
-    assert column(tuning, "ε")["mean of 2"] is None and column(tuning, "FIPP, tuned")["mean of 2"] is not None
+    assert column(tuning, "ε")["mean of 2"] is None and column(tuning, "FIPP (ours), tuned")["mean of 2"] is not None
     assert column(tuning, "ε, paper")["en-fr"] == 0.1 and column(tuning, "λ")["en-fr"] in (0.25, 0.5, 0.75, 1.0, 1.25)
 
 
 def test_columns_without_results_are_left_out(study):
     dimensions = make_tables(*study, ["dimensions"])[0]
-    assert "FIPP, all" in dimensions.header and "FIPP, 250" not in dimensions.header
+    assert "FIPP (ours), all" in dimensions.header and "FIPP (ours), 250" not in dimensions.header
 
 
 def test_a_method_that_scores_nothing_keeps_its_column(study):
@@ -66,6 +66,32 @@ def test_filtered_words_are_pairs_of_the_dictionary(study):
     filtered = make_tables(*study, ["filtered"])[0]
     pairs = [pair.split("–") for pair in column(filtered, "least filtered")["en-fr"].split(", ")]
     assert len(pairs) == 5 and all(source[2:] == target[2:] for source, target in pairs)
+
+
+def test_what_is_published_and_what_is_ours_stand_side_by_side(study):
+    cells, records = study
+    methods = {cell.variant: (cell.method, dict(cell.settings)) for cell in cells}
+    for change, settings in (("-no-filter", {"epsilon": None}), ("-sl", {"self_learning": 14000}), ("", {})):
+        for base in ("fipp-published", "fipp"):
+            assert methods[base + change] == (base, settings)
+    ablation = make_tables(cells, records, ["ablation"])[0]
+    for part in ("", " w/o IP", " w/o IPF", " w/o WP", " + SL"):
+        published, beside, ours = (
+            ablation.header.index(f"FIPP{part} ({whose}") for whose in ("published)", "published), paper", "ours)")
+        )
+        assert (beside, ours) == (published + 1, published + 2)
+        assert [row[published] is not None and row[ours] is not None for row in ablation.rows[:3]] == [True] * 3
+
+
+def test_learned_pairs_are_listed_with_their_similarities_the_most_similar_first(study):
+    learned = make_tables(*study, ["learned"])[0]
+    assert column(learned, "best (published), paper")["en-fr"].startswith("oversee–superviser, ")
+    items = column(learned, "best (published)")["en-fr"].split(", ")
+    pairs, similarities = zip(*(item.split(" ") for item in items), strict=True)
+    assert len(items) == 10 and sorted(similarities, reverse=True) == list(similarities)
+    # Words of the seed are e0 to e99 and f0 to f99; the published rule gives none of either side a second partner.
+    assert all(int(word[2:]) >= 100 for pair in pairs for word in pair.split("–"))
+    assert 10 <= int(column(learned, "pairs added (published)")["en-fr"]) <= 100
 
 
 def test_all_formats_hold_all_figures(study):

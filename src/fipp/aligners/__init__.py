@@ -22,6 +22,7 @@ from fipp.aligners._vecmap import VecMap
 
 METHODS: dict[str, BaseAligner] = {
     "fipp": FIPP(),
+    "fipp-published": FIPP.published(),
     "procrustes": Procrustes(),
     "proc-b": BootstrapProcrustes(),
     "cca": CCA(),

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._self_learning import induce_pairs
+from fipp.aligners._self_learning import Rule, induce_pairs
 from fipp.aligners._solvers import Solution, descent_map, eigen_map, linear_map
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import (
@@ -78,11 +78,13 @@ class FIPP(BaseAligner):
         How often to repeat, each time from the aligned source (appendix B).
     self_learning : int, default=0
         How many pairs to add by comparing words through their inner products with the seed words (appendix C).
-    mutual : bool, default=True
-        Whether pairs that self-learning adds must be each other's best. False is the published way.
+    self_learning_rule : {"mutual", "one-to-one", "one-way"}, default="mutual"
+        Which pairs self-learning may add. ``"mutual"``: words that are each other's best. ``"one-to-one"``, as the
+        authors' code does: the best target of a source word, unless it is in a known pair or was taken by a more
+        similar pair. ``"one-way"``: the best target of a source word, however many words choose it.
     eigen_method : {"auto", "dense", "subspace"}, default="auto"
         For ``solver="eigen"``: a dense eigendecomposition, or block subspace iteration from span[X_s, X_t] on, which
-        never makes a c×c matrix. ``"auto"`` is dense up to 2,000 pairs.
+        never makes a c×c matrix but only approaches the eigenvectors. ``"auto"`` is dense up to 5,000 pairs.
     learning_rate : float, default=1e-3
         For ``solver="sgd"``.
     n_steps : int, default=1000
@@ -150,7 +152,7 @@ class FIPP(BaseAligner):
         "weighting": [StrOptions(set(_WEIGHT_POWERS)), None],
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "self_learning": [Interval(Integral, 0, None, closed="left")],
-        "mutual": ["boolean"],
+        "self_learning_rule": [StrOptions({"mutual", "one-to-one", "one-way"})],
         "eigen_method": [StrOptions({"auto", "dense", "subspace"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "n_steps": [Interval(Integral, 0, None, closed="left")],
@@ -169,7 +171,7 @@ class FIPP(BaseAligner):
         weighting: Literal["root", "published", "paper"] | None = "root",
         n_rounds: int = 1,
         self_learning: int = 0,
-        mutual: bool = True,
+        self_learning_rule: Rule = "mutual",
         eigen_method: Literal["auto", "dense", "subspace"] = "auto",
         learning_rate: float = 1e-3,
         n_steps: int = 1000,
@@ -184,12 +186,49 @@ class FIPP(BaseAligner):
         self.weighting = weighting
         self.n_rounds = n_rounds
         self.self_learning = self_learning
-        self.mutual = mutual
+        self.self_learning_rule = self_learning_rule
         self.eigen_method = eigen_method
         self.learning_rate = learning_rate
         self.n_steps = n_steps
         self.random_state = random_state
         self.max_memory = max_memory
+
+    @classmethod
+    def published(cls, epsilon: float | None = 0.05, lam: float = 1.0, **settings: Any) -> Self:
+        """Return the method as its authors published it.
+
+        Solver, rank, weights, preprocessing and the rule of self-learning are those of their code; ε and λ, which they
+        chose for each pair of languages, are the defaults of this library. What differs from their code: it adds one
+        pair more than ``self_learning`` says, and it fails where G* has fewer than d2 positive eigenvalues; here the
+        other directions are dropped. Beyond 5,000 pairs, eigenvectors are approached by iteration, unless
+        ``eigen_method="dense"`` is given.
+
+        Parameters
+        ----------
+        epsilon, lam : float
+            ε and λ.
+        **settings
+            Further settings, ``self_learning=14000`` for the paper's FIPP + SL. They replace the published ones.
+
+        Returns
+        -------
+        FIPP
+
+        Examples
+        --------
+        >>> from fipp import FIPP
+        >>> FIPP.published(self_learning=14000)
+        FIPP(rank='target', self_learning=14000, self_learning_rule='one-to-one',
+             solver='eigen')
+        """
+        published: dict[str, Any] = {
+            "solver": "eigen",
+            "rank": "target",
+            "preprocess": "isotropic",
+            "weighting": "published",
+            "self_learning_rule": "one-to-one",
+        }
+        return cls(epsilon, lam, **(published | settings))
 
     @cached_property
     def objective_(self) -> Objective:
@@ -331,7 +370,7 @@ class FIPP(BaseAligner):
             self.target_preprocess_.transform(Y),
             self.pairs_,
             self.self_learning,
-            mutual=self.mutual,
+            rule=self.self_learning_rule,
             max_memory=self.max_memory,
             progress=progress,
         )

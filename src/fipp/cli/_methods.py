@@ -33,9 +33,17 @@ def _describe(aligner: BaseAligner) -> dict[str, Any]:
     pairs = "known pairs" if aligner.needs_pairs else "none"
     if isinstance(aligner, GuessingAligner):
         pairs = "known pairs or none" if aligner.needs_pairs else "words spelled alike or none"
+    settings = _settings(aligner)
+    changed = [f"{name}={value}" for name, value in settings.items() if value != _settings(type(aligner)())[name]]
+    summary = (type(aligner).__doc__ or "").strip().partition("\n")[0]
     return {
-        "summary": (type(aligner).__doc__ or "").strip().partition("\n")[0],
+        # Several names may stand for one class: what tells them apart are their settings.
+        "summary": f"{summary} With {', '.join(changed)}." if changed else summary,
         "pairs": "words spelled alike" if aligner.takes_identical_words else pairs,
         "dimensions": "equal" if aligner.same_dimensions else "any",
-        "settings": {name: _tables.plain(value) for name, value in aligner.get_params(deep=False).items()},
+        "settings": settings,
     }
+
+
+def _settings(aligner: BaseAligner) -> dict[str, Any]:
+    return {name: _tables.plain(value) for name, value in aligner.get_params(deep=False).items()}

@@ -42,6 +42,7 @@ _UNSUCCESSFUL = {
 # By fipp's names. The paper's VecMap and MUSE are those without a dictionary.
 _NAMES = {name.lower(): name for name in _COLUMNS if name not in ("PROC", "VecMap", "MUSE")} | {
     "procrustes": "PROC",
+    "fipp-published": "FIPP",
     "vecmap-unsupervised": "VecMap",
     "muse-adversarial": "MUSE",
 }

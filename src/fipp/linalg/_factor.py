@@ -18,7 +18,8 @@ from fipp.linalg._parallel import Progress, ordered_map, single_threaded_blas
 _NOISE = 1e-5
 
 
-_DENSE_UP_TO = 2000
+# Up to here, subspace iteration to the same accuracy takes longer than the dense decomposition.
+_DENSE_UP_TO = 5000
 _SUBSPACE_TOLERANCE = 1e-4
 _SUBSPACE_PRODUCTS = 20
 
@@ -125,7 +126,7 @@ def target_gram_eigen(
     method : {"dense", "subspace", "auto"}
         A dense eigendecomposition of the c×c matrix (the oracle), or block subspace iteration that starts at
         span[X_s, X_t], close to which G* has its dominant directions: a few products are enough and no c×c matrix
-        exists. ``"auto"`` is dense up to 2,000 pairs.
+        exists. ``"auto"`` is dense up to 5,000 pairs if that fits into ``max_memory``.
     max_memory : int or str, optional
         The dense method refuses to start when it will not fit.
     progress : callable, optional
@@ -143,10 +144,15 @@ def target_gram_eigen(
     >>> values
     array([1., 1.])
     """
-    if method == "auto":
-        method = "dense" if tiles.n_pairs <= _DENSE_UP_TO else "subspace"
-    if method == "dense":
-        values, vectors = _dense(tiles, epsilon, a, rank, max_memory)
+    c, dense_bytes = tiles.n_pairs, 4 * 4 * tiles.n_pairs**2
+    fits = max_memory is None or dense_bytes <= parse_memory(max_memory)
+    if method == "dense" and not fits:
+        raise FippError(
+            f"a dense eigendecomposition for {c:,} pairs needs about {dense_bytes / 1e9:.1f} GB, more than max_memory; "
+            "take solver='linear', or eigen_method='subspace'"
+        )
+    if method == "dense" or (method == "auto" and fits and c <= _DENSE_UP_TO):
+        values, vectors = _dense(tiles, epsilon, a, rank)
     else:
         values, vectors = _subspace(tiles, epsilon, a, rank, progress)
     order = np.argsort(values)[::-1][:rank]
@@ -154,16 +160,8 @@ def target_gram_eigen(
     return values[order], np.ascontiguousarray(vectors[:, order])
 
 
-def _dense(
-    tiles: GramTiles, epsilon: float, a: float, rank: int, max_memory: int | str | None
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+def _dense(tiles: GramTiles, epsilon: float, a: float, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     c = tiles.n_pairs
-    needed = 4 * 4 * c * c
-    if max_memory is not None and needed > parse_memory(max_memory):
-        raise FippError(
-            f"a dense eigendecomposition for {c:,} pairs needs about {needed / 1e9:.1f} GB, more than max_memory; "
-            "take solver='linear', or eigen_method='subspace'"
-        )
     X_s, X_t = tiles.stacked[:, : tiles.n_source], tiles.stacked[:, tiles.n_source :]
     G_star = X_s @ X_s.T
     difference = X_t @ X_t.T - G_star

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,12 @@ from fipp.selection import select
 from fipp.study._measures import Fitted, gram_spectrum, inner_products, word_similarity
 from fipp.study._plan import Cell
 from fipp.study._results import Record
+from fipp.study._scikit_cca import ScikitCCA
 from fipp.study._specs import BLI, INNER_PRODUCTS, SIMILARITY, SPECTRUM
+from fipp.study._variants import SCIKIT_CCA
 
 _WORDS_SHOWN = 5
+_LEARNED_SHOWN = 10
 _LOSSES_KEPT = 50
 
 
@@ -63,7 +67,8 @@ def _measure(cell: Cell) -> Record:
 
 def _fit(cell: Cell, source: Vectors, target: Vectors, pairs: NDArray[np.int64]) -> tuple[BaseAligner, Record]:
     if not cell.tune:
-        return make_aligner(cell.method, cell.settings).fit(source.matrix, target.matrix, pairs), {}
+        method = ScikitCCA() if cell.method == SCIKIT_CCA else cell.method
+        return make_aligner(method, cell.settings).fit(source.matrix, target.matrix, pairs), {}
     selection = select(source.matrix, target.matrix, pairs, cell.method, **cell.settings)
     assert selection.aligner is not None
     return selection.aligner, {"chosen": selection.best_params, "held_out_mrr": selection.best.mrr}
@@ -97,7 +102,13 @@ def _describe(fitted: Fitted) -> Record:
         "least_filtered": words[:_WORDS_SHOWN],
         "most_filtered": words[: -_WORDS_SHOWN - 1 : -1],
     }
-    if not aligner.self_learning:  # with ten times the pairs it would take longer than the fit
+    if aligner.self_learning:
+        best = zip(aligner.induced_pairs_, aligner.induced_similarity_, strict=True)
+        described["learned"] = [
+            [fitted.source.words[i], fitted.target.words[j], round(float(similarity), 4)]
+            for (i, j), similarity in islice(best, _LEARNED_SHOWN)
+        ]
+    else:  # with ten times the pairs it would take longer than the fit
         described["objective"] = float(aligner.objective_.total)
     if aligner.solver == "sgd":
         described |= _beside_low_rank(aligner, fitted)

@@ -15,7 +15,7 @@ from fipp.study._plan import Cell
 from fipp.study._results import Record
 from fipp.study._specs import BLI, INNER_PRODUCTS, SPECTRUM, TABLES
 
-_FURTHER = ("#2b8a3e", "#8b5fbf", "#9a6700", "#b02a6f")
+_FURTHER = ("#2b8a3e", "#8b5fbf", "#9a6700", "#b02a6f", "#0b7285")
 _PANEL = (5.6, 3.9)
 
 # One panel of a figure: its title, and what draws it.
@@ -55,7 +55,7 @@ def plot_study(cells: Sequence[Cell], records: Mapping[str, Record], folder: str
         }
         figures = {
             "spectrum": _spectrum_panels(found),
-            "products": _product_panels(found.get(("fipp", INNER_PRODUCTS), {})),
+            "products": _product_panels(found.get(("fipp-published", INNER_PRODUCTS), {})),
             "descent": _descent_panels(found.get(("fipp-sgd", BLI), {})),
         }
         for name, panels in figures.items():

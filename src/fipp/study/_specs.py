@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from fipp.study._variants import REDUCED, VARIANTS
+from fipp.study._variants import REDUCED, SCIKIT_CCA
 
 BLI = "bli"
 SIMILARITY = "similarity"
@@ -50,64 +51,76 @@ class TableSpec:
     rows: str = ""
 
 
-# The paper's name of a method that fipp has beside the study's own. Its CCA does not whiten, its VecMap and MUSE
-# have no seed, its Proc-B at 5K has 3K.
-PAPER_NAMES = {
-    "cca": "CCA",
-    "cca-rotation": "CCA",
-    "vecmap-unsupervised": "VecMap",
-    "rcsls": "RCSLS",
-    "dlv": "DLV",
-    "muse-adversarial": "MUSE",
-    "icp": "ICP",
-    **dict.fromkeys(("procb", "proc-b", "procrustes-b", "bootstrap"), "PROC-B"),
-}
+def _both(label: str, change: str = "", paper: str | None = None, **options: Any) -> tuple[Column, Column]:
+    """Return columns for FIPP as published, which the paper's figure stands beside, and for ours."""
+    return (
+        Column(f"{label} (published)", f"fipp-published{change}", paper, **options),
+        Column(f"{label} (ours)", f"fipp{change}", **options),
+    )
 
 
 def _objective(label: str, variant: str) -> tuple[Column, Column]:
     return Column(f"{label}, loss", variant, value="fitted.objective"), Column(f"{label}, MAP", variant)
 
 
-def _reduced(label: str, method: str, paper: str) -> tuple[Column, ...]:
-    smaller = (Column(f"{label}, {d}", f"{method}-{d}", f"{paper} {d}") for d in REDUCED)
-    return (Column(f"{label}, all", method, paper), *(column for column in smaller if column.variant in VARIANTS))
+def _reduced(label: str, method: str, paper: str | None = None) -> tuple[Column, ...]:
+    smaller = (Column(f"{label}, {d}", f"{method}-{d}", paper and f"{paper} {d}") for d in REDUCED)
+    return Column(f"{label}, all", method, paper), *smaller
+
+
+def _times(column: Column) -> Column:
+    return replace(column, paper=f"{column.paper} seconds", value="fit_seconds")
 
 
 def with_others(name: str, spec: TableSpec, others: list[str]) -> TableSpec:
     """Add columns for methods that are not the study's own to the tables that compare methods."""
-    if name == "main":
-        further = [Column(other, other, PAPER_NAMES.get(other)) for other in others]
-    elif name == "retrieval":
-        further = [
-            Column(f"{other} + {label}", other, paper, retrieval)
-            for other in others
-            for label, retrieval, paper in (("NN", "cosine", PAPER_NAMES.get(other)), ("CSLS", "csls", None))
+    added = [Column(other, other) for other in others]
+    if name == "retrieval":
+        added = [
+            replace(column, label=f"{column.label} + {label}", retrieval=retrieval)
+            for column in added
+            for label, retrieval in (("NN", "cosine"), ("CSLS", "csls"))
         ]
     elif name == "times":
-        further = [Column(other, other, f"{PAPER_NAMES.get(other)} seconds", value="fit_seconds") for other in others]
-    else:
+        added = [_times(column) for column in added]
+    elif name != "methods":
         return spec
-    return TableSpec(spec.title, (*spec.columns, *further), spec.digits)
+    return replace(spec, columns=(*spec.columns, *added))
 
 
-_FIPP = Column("FIPP", "fipp", "FIPP")
+_FIPP = _both("FIPP", paper="FIPP")
+_SELF_LEARNED = _both("FIPP + SL", "-sl", "FIPP+SL")
 _PROCRUSTES = Column("Procrustes", "procrustes", "PROC")
+_BOOTSTRAP, _RCSLS = Column("PROC-B", "proc-b", "PROC-B"), Column("RCSLS", "rcsls", "RCSLS")
+# The paper's VecMap, MUSE and ICP have no seed.
+_VECMAP = Column("VecMap, 4,000 words", "vecmap-4000", "VecMap")
+_SMALLEST = min(REDUCED)
 
 TABLES: dict[str, TableSpec] = {
-    "main": TableSpec(
-        "Mean average precision",
+    "main": TableSpec("Mean average precision", (_PROCRUSTES, *_FIPP, *_SELF_LEARNED)),
+    "methods": TableSpec(
+        "Mean average precision of the other methods of the paper",
         (
+            _VECMAP,
+            Column("MUSE, 5,000 words", "muse-adversarial", "MUSE"),
+            Column("ICP", "icp", "ICP"),
+            Column("GWA", "gwa"),
+            # The paper's CCA is that of the XLING comparison, which does not whiten.
+            Column("CCA, not whitened", "cca-rotation", "CCA"),
+            Column("CCA (ours)", "cca"),
             _PROCRUSTES,
-            _FIPP,
-            Column("FIPP + SL", "fipp-sl", "FIPP+SL"),
-            Column("FIPP + SL, mutual", "fipp-sl-mutual"),
+            _BOOTSTRAP,
+            Column("DLV", "dlv", "DLV"),
+            _RCSLS,
+            *_FIPP,
+            *_SELF_LEARNED,
         ),
     ),
     "tuning": TableSpec(
         "ε and λ as they are by default, and chosen on held-out seed pairs",
         (
-            _FIPP,
-            Column("FIPP, tuned", "fipp-tuned"),
+            _FIPP[1],
+            Column("FIPP (ours), tuned", "fipp-tuned", "FIPP"),
             Column("ε", "fipp-tuned", "epsilon", value="chosen.epsilon", averaged=False),
             Column("λ", "fipp-tuned", "lam", value="chosen.lam", averaged=False),
         ),
@@ -116,10 +129,11 @@ TABLES: dict[str, TableSpec] = {
         "Ablation: without isotropic preprocessing (IP), inner product filter (IPF), weights of the rotation (WP)",
         (
             _PROCRUSTES,
-            Column("FIPP w/o IP", "fipp-no-ip", "FIPP w/o IP"),
-            Column("FIPP w/o IPF", "fipp-no-filter", "FIPP w/o IPF"),
-            Column("FIPP w/o WP", "fipp-no-weights", "FIPP+P"),
-            _FIPP,
+            *_both("FIPP w/o IP", "-no-ip", "FIPP w/o IP"),
+            *_both("FIPP w/o IPF", "-no-filter", "FIPP w/o IPF"),
+            *_both("FIPP w/o WP", "-no-weights", "FIPP+P"),
+            *_FIPP,
+            *_SELF_LEARNED,
         ),
     ),
     "preprocessing": TableSpec(
@@ -127,84 +141,94 @@ TABLES: dict[str, TableSpec] = {
         (
             Column("Proc. + IN", "procrustes-iterative", "PROC+IN"),
             Column("Proc. + IP", "procrustes-isotropic", "PROC+IP"),
-            Column("FIPP + IN", "fipp-iterative", "FIPP+IN"),
-            Column("FIPP + IP", "fipp", "FIPP"),
+            *_both("FIPP + IN", "-iterative", "FIPP+IN"),
+            *_both("FIPP + IP", "", "FIPP"),
         ),
     ),
     "rotation": TableSpec(
         "Plain (P) against weighted (WP) rotation",
-        (Column("FIPP + P", "fipp-no-weights", "FIPP+P"), Column("FIPP + WP", "fipp", "FIPP")),
+        (*_both("FIPP + P", "-no-weights", "FIPP+P"), *_both("FIPP + WP", "", "FIPP")),
     ),
     "retrieval": TableSpec(
         "Nearest neighbours (NN) against CSLS",
         (
             Column("Proc. + NN", "procrustes", "PROC"),
             Column("Proc. + CSLS", "procrustes", "PROC+CSLS", "csls"),
-            Column("FIPP + NN", "fipp", "FIPP"),
-            Column("FIPP + CSLS", "fipp", "FIPP+CSLS", "csls"),
+            *_both("FIPP + NN", "", "FIPP"),
+            *_both("FIPP + CSLS", "", "FIPP+CSLS", retrieval="csls"),
         ),
     ),
     "rounds": TableSpec(
         "Repeated rounds of FIPP",
         (
-            Column("1 round", "fipp", "FIPP"),
-            *(Column(f"{rounds} rounds", f"fipp-{rounds}-rounds") for rounds in range(2, 6)),
+            *_both("1 round", "", "FIPP"),
+            *(column for rounds in range(2, 6) for column in _both(f"{rounds} rounds", f"-{rounds}-rounds")),
+        ),
+    ),
+    "learned": TableSpec(
+        "The most similar pairs that self-learning adds, with their similarities",
+        (
+            *_both("best", "-sl", "learned", value="fitted.learned", averaged=False),
+            *_both("pairs added", "-sl", value="fitted.induced_pairs", averaged=False),
         ),
     ),
     "dimensions": TableSpec(
         "The source reduced by principal components",
         (
             *_reduced("Procrustes", "procrustes", "PROC"),
-            *(_reduced("CCA", "cca", "CCA") if f"cca-{REDUCED[0]}" in VARIANTS else ()),
-            *_reduced("FIPP", "fipp", "FIPP"),
+            *_reduced("CCA (scikit-learn)", SCIKIT_CCA, "CCA"),
+            *_reduced("CCA (ours)", "cca"),
+            *_reduced("FIPP (published)", "fipp-published", "FIPP"),
+            *_reduced("FIPP (ours)", "fipp"),
         ),
     ),
     "spectrum": TableSpec(
-        f"Eigenvalues of the Gram matrix of the seed words, source of {min(REDUCED)} dimensions at most",
+        f"Eigenvalues of the Gram matrix of the seed words, source of {_SMALLEST} dimensions at most",
         (
-            Column("source", f"fipp-{min(REDUCED)}", value="source"),
-            Column("Procrustes + IP", f"procrustes-isotropic-{min(REDUCED)}", value="mapped"),
-            Column("FIPP", f"fipp-{min(REDUCED)}", value="mapped"),
-            Column("FIPP as published, X̃_s", f"fipp-eigen-{min(REDUCED)}", value="solution"),
-            Column("FIPP as published, mapped", f"fipp-eigen-{min(REDUCED)}", value="mapped"),
-            Column("target", f"fipp-{min(REDUCED)}", value="target"),
+            Column("source", f"fipp-{_SMALLEST}", value="source"),
+            Column("Procrustes + IP", f"procrustes-isotropic-{_SMALLEST}", value="mapped"),
+            Column("RCSLS", f"rcsls-{_SMALLEST}", value="mapped"),
+            Column("FIPP (published), X̃_s", f"fipp-published-{_SMALLEST}", value="solution"),
+            Column("FIPP (published), mapped", f"fipp-published-{_SMALLEST}", value="mapped"),
+            Column("FIPP (ours), mapped", f"fipp-{_SMALLEST}", value="mapped"),
+            Column("target", f"fipp-{_SMALLEST}", value="target"),
         ),
         measure=SPECTRUM,
         rows="eigenvalue",
     ),
     "deviation": TableSpec(
-        "Deviation of FIPP from the nearest rotation, by default and as published with the authors' ε and λ",
+        "Deviation of FIPP from the nearest rotation: as published with the authors' ε and λ and with ours, and ours",
         (
-            Column("deviation", "fipp", value="fitted.deviation"),
-            Column("with authors' ε, λ", "fipp-authors", "deviation", value="fitted.deviation"),
-            Column("MAP with authors' ε, λ", "fipp-authors"),
+            Column("authors' ε, λ", "fipp-authors", "deviation", value="fitted.deviation"),
+            *_both("ε 0.05, λ 1", value="fitted.deviation"),
+            Column("authors' ε, λ, MAP", "fipp-authors"),
         ),
     ),
     "filtered": TableSpec(
         "Least and most filtered pairs of words",
         (
-            Column("least filtered", "fipp", value="fitted.least_filtered", averaged=False),
-            Column("most filtered", "fipp", value="fitted.most_filtered", averaged=False),
+            Column("least filtered", "fipp-published", value="fitted.least_filtered", averaged=False),
+            Column("most filtered", "fipp-published", value="fitted.most_filtered", averaged=False),
         ),
     ),
     "similarity": TableSpec(
         "Word similarity before and after alignment, Spearman's correlation",
         (
-            Column("before", "fipp", "before", value="before"),
+            Column("before", "fipp-published", "before", value="before"),
             Column("Procrustes", "procrustes", value="after"),
             Column("Procrustes + IP", "procrustes-isotropic", value="after"),
-            Column("FIPP", "fipp", "FIPP", value="after"),
-            Column("pairs found", "fipp", value="pairs"),
+            *_both("FIPP", paper="FIPP", value="after"),
+            Column("pairs found", "fipp-published", value="pairs"),
         ),
         measure=SIMILARITY,
         rows="set",
     ),
     "sgd": TableSpec(
-        "Descent (SGD) against low rank (published) and the linear solver (default): objective, MAP, and distances "
-        "from the low-rank solution",
+        "Descent (SGD) against low rank (published) and the linear solver (ours): objective, MAP, and distances from "
+        "the low-rank solution",
         (
             *_objective("linear", "fipp"),
-            *_objective("low rank", "fipp-eigen"),
+            *_objective("low rank", "fipp-published"),
             *_objective("SGD", "fipp-sgd"),
             Column("SGD from low rank", "fipp-sgd", "SGD from low rank", value="fitted.from_low_rank"),
             Column("source from low rank", "fipp-sgd", "source from low rank", value="fitted.source_from_low_rank"),
@@ -213,23 +237,33 @@ TABLES: dict[str, TableSpec] = {
     "products": TableSpec(
         "Inner products of seed words without preprocessing, with isotropic preprocessing (IP), and aligned",
         (
-            Column("source", "fipp", value="source"),
-            Column("target", "fipp", value="target"),
-            Column("source, IP", "fipp", value="source preprocessed"),
-            Column("target, IP", "fipp", value="target preprocessed"),
-            Column("source, aligned", "fipp", value="aligned"),
+            *(
+                Column(label, "fipp-published", value=value)
+                for label, value in (
+                    ("source", "source"),
+                    ("target", "target"),
+                    ("source, IP", "source preprocessed"),
+                    ("target, IP", "target preprocessed"),
+                )
+            ),
+            *_both("source, aligned", value="aligned"),
         ),
         measure=INNER_PRODUCTS,
         rows="of all",
     ),
     "times": TableSpec(
         "Seconds to fit",
-        (
-            Column("Procrustes", "procrustes", value="fit_seconds"),
-            Column("FIPP", "fipp", "FIPP seconds", value="fit_seconds"),
-            Column("FIPP, tuned", "fipp-tuned", value="fit_seconds"),
-            Column("FIPP + SL", "fipp-sl", "FIPP+SL seconds", value="fit_seconds"),
-            Column("FIPP + SL, mutual", "fipp-sl-mutual", value="fit_seconds"),
+        tuple(
+            _times(column)
+            for column in (
+                _PROCRUSTES,
+                *_FIPP,
+                Column("FIPP (ours), tuned", "fipp-tuned"),
+                *_SELF_LEARNED,
+                _BOOTSTRAP,
+                _RCSLS,
+                _VECMAP,
+            )
         ),
         digits=2,
     ),

@@ -124,7 +124,7 @@ def _one_row_a_pair(name: str, spec: TableSpec, size: str, pairs: list[str], fou
     for column in columns:
         header += [column.label, column.label + _BESIDE] if column in beside else [column.label]
 
-    def row_of(name: str, ours: Sequence[Value], figures: Mapping[str, float]) -> list[Value]:
+    def row_of(name: str, ours: Sequence[Value], figures: Mapping[str, float | str]) -> list[Value]:
         row: list[Value] = [name]
         for column, value in zip(columns, ours, strict=True):
             row += [value, figures.get(beside[column])] if column in beside else [value]
@@ -232,5 +232,7 @@ def _value(record: Record, column: Column) -> Value:
     for part in column.value.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     if isinstance(value, list):
-        return ", ".join(f"{source}–{target}" for source, target in value)
-    return None if value is None else float(value)
+        return ", ".join(
+            "–".join(item[:2]) + "".join(f" {similarity:.3f}" for similarity in item[2:]) for item in value
+        )
+    return f"{value:,}" if isinstance(value, int) else value
