@@ -27,7 +27,7 @@ for word, found in zip(words, alignment.translate_all(words, k=3, retrieval="csl
 
 # Measure, on pairs that the map has not seen, and against FIPP and the field's baseline, which take less than a second.
 # A difference of a few words out of 200 may be chance.
-by_fipp = fipp.align(demo.source, demo.target, demo.seed, method="fipp", epsilon=0.05, lam=1.0)
+by_fipp = fipp.align(demo.source, demo.target, demo.seed, method="fipp", epsilon=0.1, lam=1.0)
 baseline = fipp.align(demo.source, demo.target, demo.seed, method="procrustes")
 print(f"\nFIPP's filter kept {by_fipp.aligner.kept_fraction_:.0%} of the inner products")
 for retrieval in ("cosine", "csls"):

@@ -64,7 +64,7 @@ def align(
 
     FIPP, with its settings:
 
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp", epsilon=0.05)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp", epsilon=0.1)
     >>> [translation.word for translation in alignment.translate("house", k=3)]
     ['maison', 'appartement', 'grange']
     """

@@ -136,7 +136,7 @@ def test_the_result_has_the_same_bits_whatever_the_number_of_threads(spaces):
 def test_different_dimensions_are_mapped_saved_and_loaded(inner, d1, d2, rng, tmp_path):
     X, Y = bent(rng, d1, d2)
     aligner = Local(inner).fit(X, Y, pairs(0, SEED))
-    assert mrr(aligner, X, Y) > 20 * np.mean(1 / np.arange(1, N + 1))
+    assert mrr(aligner, X, Y) > 15 * np.mean(1 / np.arange(1, N + 1))
     words = [str(i) for i in range(N)]
     Alignment(aligner, Vectors(words, X), Vectors(words, Y)).save(tmp_path / "model.fipp")
     again = Alignment.load(tmp_path / "model.fipp").aligner

@@ -55,7 +55,7 @@ class FIPP(BaseAligner):
 
     Parameters
     ----------
-    epsilon : float or None, default=0.05
+    epsilon : float or None, default=0.1
         ε, within which inner products must agree to be used. None switches the filter off.
     lam : float, default=1.0
         λ, the weight of the target's inner products; it is scaled by γ, as in the paper's appendix E.
@@ -162,7 +162,7 @@ class FIPP(BaseAligner):
 
     def __init__(
         self,
-        epsilon: float | None = 0.05,
+        epsilon: float | None = 0.1,
         lam: float = 1.0,
         *,
         solver: Literal["linear", "eigen", "sgd"] = "linear",
@@ -443,8 +443,8 @@ class FIPP(BaseAligner):
         stretch = self._stretch() if self.solver != "linear" and c < _FEW_PAIRS * max(d1, d2) else 1.0
         if stretch > _STRETCHED:
             warnings.warn(
-                f"solver='{self.solver}' stretches one direction {stretch:.1f} times as much as the middle one: {c} pairs "
-                "hardly determine it, and a rotation would translate better. Take solver='linear', or "
+                f"solver='{self.solver}' stretches one direction {stretch:.1f} times as much as the middle one: {c} "
+                "pairs hardly determine it, and a rotation would translate better. Take solver='linear', or "
                 f"{_FEW_PAIRS * max(d1, d2)} pairs and more",
                 FippWarning,
                 stacklevel=5,

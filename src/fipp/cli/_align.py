@@ -54,7 +54,7 @@ def command(
         str | None,
         typer.Option(
             metavar="E",
-            help="ε of fipp: inner products that differ by less are used; 0.05 by default, none for no filter.",
+            help="ε of fipp: inner products that differ by less are used; 0.1 by default, none for no filter.",
         ),
     ] = None,
     lam: Annotated[

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from fipp.exceptions import FippError
 from fipp.linalg import n_threads, ordered_map, row_blocks, rows_per_block
 from fipp.linalg._memory import parse_memory
-from fipp.retrieve._product import Product, product_class
 from fipp.retrieve._rows import Block, Rows
 
 Result = TypeVar("Result")
@@ -62,8 +61,6 @@ class Pairs:
         What is compared.
     rows, columns : slice
         Where the blocks stand among all queries and all keys.
-    product : Product
-        Multiplies with these keys.
     error : ndarray of float64, shape (queries,)
         How far a product with that query may be from the exact one.
     """
@@ -72,25 +69,23 @@ class Pairs:
     keys: Block
     rows: slice
     columns: slice
-    product: Product
     error: NDArray[np.float64]
 
     @classmethod
-    def of(cls, queries: Block, keys: Block, rows: slice, columns: slice, product: Product) -> Pairs:
+    def of(cls, queries: Block, keys: Block, rows: slice, columns: slice) -> Pairs:
         """Bound the error of the product of these."""
-        return cls(queries, keys, rows, columns, product, _largest_error(queries, keys, product.rounding))
+        return cls(queries, keys, rows, columns, _largest_error(queries, keys))
 
     def transposed(self) -> Pairs:
         """Give the same pairs with keys and queries in each other's place; only what is known can be ranked."""
-        return Pairs.of(self.keys, self.queries, self.columns, self.rows, self.product)
+        return Pairs.of(self.keys, self.queries, self.columns, self.rows)
 
     def tiles(self, width: int, buffer: NDArray[np.float32]) -> Tiles:
         """Multiply with so many keys at a time, into the buffer."""
-        queries = self.product.convert(self.queries.vectors)
         size = len(self.queries.vectors)
         for part in row_blocks(len(self.keys.vectors), width):
             tile = buffer[: size * (part.stop - part.start)].reshape(size, -1)
-            self.product(queries, part, tile)
+            np.matmul(self.queries.vectors, self.keys.vectors[part].T, out=tile)
             yield part, tile
 
     def exact(
@@ -109,18 +104,15 @@ class Pairs:
         return scores.astype(np.float32)
 
 
-def _largest_error(queries: Block, keys: Block, rounding: float) -> NDArray[np.float64]:
-    """Bound for each query how far its product with a key may be from the exact one.
-
-    ``rounding`` is what a product adds to the errors of a sum in float32.
-    """
+def _largest_error(queries: Block, keys: Block) -> NDArray[np.float64]:
+    """Bound for each query how far its product with a key may be from the exact one."""
     dimensions = queries.vectors.shape[1]
     largest = queries.lengths * keys.lengths.max(initial=0.0)
     if largest.max(initial=0.0) > np.finfo(np.float32).max / 2:
         raise FippError("dot products of these vectors are too large for float32; scale the vectors down")
     # A sum of d products, in whatever order, is off by at most d roundings of |x||y|; the rest covers the subtraction
     # of the offset, the final rounding to float32, and terms of higher order.
-    bound: NDArray[np.float64] = ((1.01 * dimensions + 8) * _ROUNDING + rounding) * largest
+    bound: NDArray[np.float64] = (1.01 * dimensions + 8) * _ROUNDING * largest
     bound += 2 * dimensions * _SMALLEST
     return bound
 
@@ -171,16 +163,14 @@ class Scan:
             raise FippError(f"{keys.name} has no rows: there is nothing to search in")
         self.queries = queries
         self.keys = keys
-        self._product = product_class()
         self._buffers = local()
-        other_type = 1 if self._product is Product else 2  # which holds vectors and scores in another type, too
         half = max(1, parse_memory(max_memory) // 2)
-        bytes_per_vector = 4 * other_type * queries.dimensions
+        bytes_per_vector = 4 * queries.dimensions
         self.key_step = rows_per_block(bytes_per_vector, half, at_most=KEYS_AT_A_TIME)
         self.tile_width = min(KEYS_IN_A_TILE, self.key_step, len(keys))
         # Beside a query and each float32 score of it there is room for a mark of one byte and for the partial maxima;
         # what is kept of it is sorted and packed.
-        bytes_per_query = bytes_per_vector + 6 * other_type * self.tile_width + 160 * min(kept, len(keys))
+        bytes_per_query = bytes_per_vector + 6 * self.tile_width + 160 * min(kept, len(keys))
         self.query_step = rows_per_block(n_threads() * bytes_per_query, half, at_most=QUERIES_AT_A_TIME)
 
     def __len__(self) -> int:
@@ -193,10 +183,9 @@ class Scan:
         blocks = list(row_blocks(len(self.queries), self.query_step))
         for columns in row_blocks(len(self.keys), self.key_step):
             keys = read_block(self.keys, columns)
-            product = self._product(keys.vectors)
 
-            def reduce(rows: slice, columns: slice = columns, keys: Block = keys, product: Product = product) -> Result:
-                pairs = Pairs.of(read_block(self.queries, rows), keys, rows, columns, product)
+            def reduce(rows: slice, columns: slice = columns, keys: Block = keys) -> Result:
+                pairs = Pairs.of(read_block(self.queries, rows), keys, rows, columns)
                 return work(pairs, pairs.tiles(self.tile_width, self._buffer()))
 
             yield from zip(blocks, ordered_map(reduce, blocks), strict=True)

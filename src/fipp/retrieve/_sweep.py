@@ -16,7 +16,6 @@ from fipp.linalg._memory import parse_memory
 from fipp.retrieve._best import Best
 from fipp.retrieve._collect import Collector
 from fipp.retrieve._options import Ticker
-from fipp.retrieve._product import Product, product_class
 from fipp.retrieve._rows import Block, Rows
 from fipp.retrieve._scores import Pairs, read_block
 
@@ -38,7 +37,7 @@ class Sweep:
     """
 
     def __init__(self, queries: Rows, keys: Rows, k: int, csls_k: int, width: int) -> None:
-        self._queries, self._keys, self._product = queries, keys, product_class()
+        self._queries, self._keys = queries, keys
         self._k, self._csls_k = min(k, len(keys)), min(csls_k, len(keys))
         self._hub_k = min(csls_k, len(queries))
         self._strips = list(row_blocks(len(keys), width))
@@ -51,7 +50,7 @@ class Sweep:
             return None
         kept = min(max(k, csls_k), max(len(keys), len(queries)))
         size = min(QUERIES_AT_A_TIME, len(queries))
-        # Each thread has marks of a byte a score, partial maxima and perhaps the product in another type; what is kept
+        # Each thread has marks of a byte a score, and partial maxima; what is kept
         # of a query and of a key is packed and sorted.
         fixed = len(queries) * (4 * queries.dimensions + 8) + 128 * kept * size * (n_threads() + 1)
         per_key = 4 * len(queries) + 8 * keys.dimensions + 9 * n_threads() * size + 128 * kept * (n_threads() + 2)
@@ -70,9 +69,8 @@ class Sweep:
             width = columns.stop - columns.start
             scores = held.reshape(-1)[: len(held) * width].reshape(len(held), width)
             keys = read_block(self._keys, columns)
-            product = self._product(keys.vectors)
-            half = self._multiply(queries, keys, columns, product, scores, nearest, tick) / np.float32(2)
-            self._rank(queries, keys, columns, product, scores, half, best, tick)
+            half = self._multiply(queries, keys, columns, scores, nearest, tick) / np.float32(2)
+            self._rank(queries, keys, columns, scores, half, best, tick)
         indices, found = best.result()
         return indices, 2 * found - nearest.means()[:, None]
 
@@ -81,7 +79,6 @@ class Sweep:
         queries: Block,
         keys: Block,
         columns: slice,
-        product: Product,
         out: NDArray[np.float32],
         nearest: Best,
         tick: Ticker,
@@ -90,8 +87,8 @@ class Sweep:
         of_keys, whole = Best(len(keys.vectors), self._hub_k), slice(0, len(keys.vectors))
 
         def work(rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            pairs, scores = Pairs.of(queries.part(rows), keys, rows, columns, product), out[rows]
-            product(product.convert(pairs.queries.vectors), whole, scores)
+            pairs, scores = Pairs.of(queries.part(rows), keys, rows, columns), out[rows]
+            np.matmul(pairs.queries.vectors, keys.vectors.T, out=scores)
             return (
                 _best_of(pairs, scores, self._csls_k, nearest.floor[rows]),
                 _best_of(pairs.transposed(), scores.T, self._hub_k, of_keys.floor),
@@ -108,7 +105,6 @@ class Sweep:
         queries: Block,
         keys: Block,
         columns: slice,
-        product: Product,
         cosines: NDArray[np.float32],
         half: NDArray[np.float32],
         best: Best,
@@ -117,7 +113,7 @@ class Sweep:
         def work(rows: slice) -> NDArray[np.int64]:
             scores = cosines[rows]
             scores -= half
-            pairs = Pairs.of(queries.part(rows), keys, rows, columns, product)
+            pairs = Pairs.of(queries.part(rows), keys, rows, columns)
             return _best_of(pairs, scores, self._k, best.floor[rows], half)
 
         for rows, found in zip(self._blocks, ordered_map(work, self._blocks), strict=True):
