@@ -75,7 +75,7 @@ def main():
         sys.exit(f"there is no data in {DATA}")
     warnings.simplefilter("ignore", FippWarning)
     # An hour, so that how busy the machine is has no say in what is chosen.
-    settings = {"fipp": FIPP(), "self-learning": FIPP(self_learning=arguments.self_learning), "auto": Auto(budget=3600)}
+    settings = {"fipp": FIPP(), "self-learning": FIPP(self_learning=arguments.self_learning), "auto": Auto()}
     settings = {name: settings[name] for name in arguments.methods}
     names = [NAMES[name] for name in settings]
     if arguments.with_test_words:
