@@ -10,7 +10,7 @@ from _tables import between, both, count, short, table
 from fipp import Auto
 
 PAIRS = tuple(pair for pair in _data.PAIRS if pair != "ru-en")
-AUTO = Auto(budget=3600)  # an hour, so that how busy the machine is has no say in what is chosen
+AUTO = Auto()
 
 
 def measure(pair, size):

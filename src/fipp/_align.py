@@ -41,8 +41,8 @@ def align(
         learn without pairs need none; ``"unsupervised"`` and ``"auto"`` then begin with words spelled alike.
     method : str or aligner, default="auto"
         How to align: a name in ``fipp.aligners.METHODS``, or an aligner with its settings. ``"auto"`` tries FIPP,
-        Procrustes and others on held-out pairs and takes what is best for these vectors, which takes up to a minute or
-        two; ``aligner.chosen_`` says what it took. ``"fipp"`` takes about a second.
+        Procrustes and others on held-out pairs and takes what is best for these vectors, which takes a minute or two,
+        more for large vocabularies; ``aligner.chosen_`` says what it took. ``"fipp"`` takes about a second.
     progress : callable, optional
         Called as ``progress(done, total)`` during the long part.
     **options
@@ -56,7 +56,7 @@ def align(
     --------
     >>> import fipp
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, budget=2)  # seconds; 150 unless told otherwise
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed.head(100), n_words=4000)
     >>> alignment.translate("house")[0].word
     'maison'
     >>> alignment.evaluate(demo.test).p_at_10 > 0.9

@@ -1,15 +1,22 @@
 """`Auto`: what was planted as the best method is chosen, on held-out pairs alone."""
 
+import itertools
 import json
+import re
+import time
 import warnings
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from fipp import Alignment, Auto, FippWarning, Local, Procrustes, SelfLearning, Spectral, Vectors
+from fipp._deadline import Deadline
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._score import reciprocal_ranks, reciprocal_ranks_by_cosine_and_csls
+from fipp.aligners._search import Search
 from fipp.evaluate import bli
 
 N, SEED = 800, 220
@@ -57,6 +64,11 @@ def spaces():
 @pytest.fixture(scope="module")
 def chosen(spaces):
     return Auto().fit(*spaces, pairs(0, SEED))
+
+
+def only_the_first_stage(X, Y, known, progress=None, **settings):
+    with pytest.warns(FippWarning, match="budget"):
+        return Auto(budget=0, **settings).fit(X, Y, known, progress=progress)
 
 
 def scores(aligner):
@@ -110,9 +122,14 @@ def test_where_everything_is_perfect_the_simplest_is_chosen(rng):
     assert mrr(aligner, X, Y) == 1
 
 
-def saved_and_loaded(aligner, X, Y, folder):
+def saved(aligner, X, Y, path):
     words = [str(i) for i in range(N)]
-    Alignment(aligner, Vectors(words, X), Vectors(words, Y)).save(folder / "model.fipp")
+    Alignment(aligner, Vectors(words, X), Vectors(words, Y)).save(path)
+    return path.read_bytes()
+
+
+def saved_and_loaded(aligner, X, Y, folder):
+    saved(aligner, X, Y, folder / "model.fipp")
     return Alignment.load(folder / "model.fipp").aligner
 
 
@@ -123,7 +140,7 @@ def test_what_was_tried_is_json_with_the_chosen_among_it(chosen):
     names = [trial["name"] for trial in trials]
     assert len(names) == len(set(names)) and chosen.chosen_ in names
     kinds = ("spectral, ridge", "procrustes", "fipp", "ridge", f"{chosen.chosen_}, local corrections")
-    assert not chosen.timed_out_
+    assert chosen.skipped_ == "[]"
     assert all(any(name.startswith(kind) for name in names) for kind in kinds)
 
 
@@ -151,16 +168,92 @@ def test_the_same_input_gives_the_same_choice_and_the_same_bits(spaces, chosen):
 
 
 def test_another_random_state_holds_out_other_pairs(spaces, chosen):
-    other = Auto(random_state=1, budget=1e-9).fit(*spaces, pairs(0, SEED))
+    other = only_the_first_stage(*spaces, pairs(0, SEED), random_state=1)
     assert json.loads(other.trials_) != json.loads(chosen.trials_)[: len(json.loads(other.trials_))]
 
 
-def test_no_time_at_all_still_gives_a_model(spaces):
-    aligner = Auto(budget=1e-9).fit(*spaces, pairs(0, SEED))
-    assert len(json.loads(aligner.trials_)) == 5 and aligner.chosen_.startswith("spectral") and aligner.timed_out_
+@pytest.mark.parametrize("limit", [{"budget": 0}, {"deadline": 0}], ids=str)
+def test_without_any_budget_or_time_there_still_is_a_model_and_a_warning(spaces, limit):
+    by = next(iter(limit))
+    with pytest.warns(
+        FippWarning, match=f"auto has not tried plain methods.*, local corrections.*: .*{by} of 0"
+    ) as told:
+        aligner = Auto(**limit).fit(*spaces, pairs(0, SEED))
+    assert len(told) == 1 and told[0].filename == __file__
+    assert [each["by"] for each in json.loads(aligner.skipped_)] == 4 * [by]
+    assert len(json.loads(aligner.trials_)) == 5 and aligner.chosen_.startswith("spectral")
     best = max(json.loads(aligner.trials_), key=lambda trial: trial["mrr"])
     assert aligner.chosen_ == best["name"]
     assert mrr(aligner, *spaces) > 0.8
+
+
+def test_a_budget_leaves_out_what_it_has_not_enough_for_and_tries_the_rest(spaces, chosen):
+    work = {stage.name: stage.work for stage in Search(*spaces, pairs(0, SEED), 0, 20_000)._stages()}
+    budget = sum(work.values()) - work["ranking"]
+    with pytest.warns(FippWarning, match=r"has not tried ranking \(.*budget=1 tries everything"):
+        aligner = Auto(budget=budget * (1 + 1e-9)).fit(*spaces, pairs(0, SEED))
+    assert json.loads(aligner.skipped_) == [{"stage": "ranking", "work": round(work["ranking"], 3), "by": "budget"}]
+    assert "ranking" not in aligner.trials_ and "self-learning" in aligner.trials_ and "local" in aligner.trials_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Auto(budget=sum(work.values()) * (1 + 1e-9)).fit(*spaces, pairs(0, SEED)).trials_ == chosen.trials_
+
+
+@pytest.mark.parametrize(
+    ("n_words", "n_pairs", "left_out"),
+    [
+        (50_000, 987, set()),
+        (50_000, 4581, set()),
+        (1_000_000, 5000, set()),
+        (3_000_000, 5000, {"self-learning", "ranking"}),
+    ],
+)
+def test_the_default_budget_is_enough_for_a_million_words_and_for_plain_methods_on_more(n_words, n_pairs, left_out):
+    vocabulary = np.broadcast_to(np.float32(1), (n_words, 300))
+    search = Search(vocabulary, vocabulary, pairs(0, n_pairs), 0, 20_000)
+    stages = [stage._replace(run=lambda: search.trials.append(None)) for stage in search._stages()]
+    search._stages = lambda: stages
+    search.run(Auto().budget, Deadline(None), None)
+    assert {skipped.stage for skipped in search.skipped} == left_out and len(search.trials) == 5 - len(left_out)
+
+
+def test_the_manual_has_the_work_that_is_estimated():
+    page = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^  \| ([\d,]+) \| (.*) \|$", page, re.MULTILINE)
+    assert len(rows) == 4
+    for words, figures in rows:
+        vocabulary = np.broadcast_to(np.float32(1), (int(words.replace(",", "")), 300))
+        work = [stage.work for stage in Search(vocabulary, vocabulary, pairs(0, 5000), 0, 20_000)._stages()]
+        *told, total = figures.split(" | ")
+        assert [re.match(r"[\d.]+", each)[0] for each in told] == [f"{each:.1f}" for each in work]
+        tried = sum(work[i] for i, each in enumerate(told) if "left out" not in each)
+        assert total == (f"{tried:.1f} of {sum(work):.1f}" if "of" in total else f"{sum(work):.1f}")
+
+
+def clocks(monkeypatch, seconds):
+    """Let every look at a clock be so many seconds later than the one before."""
+    ticks = itertools.count(1e9, seconds)
+    for clock in ("monotonic", "perf_counter", "process_time", "time"):
+        monkeypatch.setattr(time, clock, lambda: next(ticks))
+
+
+@pytest.mark.parametrize("seconds", [0, 3600], ids=["time stands still", "hours pass"])
+def test_a_slow_machine_gives_the_same_file(spaces, chosen, seconds, monkeypatch, tmp_path):
+    expected = saved(chosen, *spaces, tmp_path / "expected.fipp")
+    with monkeypatch.context() as patched:
+        clocks(patched, seconds)
+        slow = Auto().fit(*spaces, pairs(0, SEED))
+    assert slow.trials_ == chosen.trials_ and slow.skipped_ == "[]"
+    assert saved(slow, *spaces, tmp_path / "slow.fipp") == expected
+
+
+def test_a_deadline_is_looked_at_between_stages_and_says_that_another_run_may_differ(spaces, monkeypatch):
+    monkeypatch.setattr("fipp._deadline.time", SimpleNamespace(monotonic=itertools.count().__next__))
+    # One look at the clock sets it, one before each stage but the first asks whether it has passed.
+    with pytest.warns(FippWarning, match="Another run may choose differently"):
+        aligner = Auto(deadline=2.5).fit(*spaces, pairs(0, SEED))
+    assert [each["stage"] for each in json.loads(aligner.skipped_)] == ["ranking", "local corrections"]
+    assert "self-learning" in aligner.trials_
 
 
 def test_from_few_pairs_self_learning_is_taken_without_a_trial(spaces):
@@ -187,7 +280,8 @@ def test_few_pairs_that_lead_astray_are_warned_of(rng):
 @pytest.mark.parametrize("n_pairs", [60, SEED])
 def test_different_dimensions_are_aligned_saved_and_loaded(d1, d2, n_pairs, rng, tmp_path):
     X, Y = stretched(rng, d1, d2, noise=0.4)
-    aligner = Auto(budget=1e-9 if n_pairs == SEED else 150.0).fit(X, Y, pairs(0, n_pairs))
+    fit = only_the_first_stage if n_pairs == SEED else Auto().fit
+    aligner = fit(X, Y, pairs(0, n_pairs))
     assert mrr(aligner, X, Y) > 20 * np.mean(1 / np.arange(1, N + 1))
     again = saved_and_loaded(aligner, X, Y, tmp_path)
     np.testing.assert_array_equal(again.transform(X), aligner.transform(X))
@@ -204,8 +298,8 @@ def test_what_was_chosen_is_saved_and_loaded(chosen, spaces, tmp_path):
 
 def test_progress_goes_from_nothing_to_everything(spaces):
     told = []
-    Auto(budget=1e-9).fit(*spaces, pairs(0, SEED), progress=lambda done, total: told.append((done, total)))
-    assert told == [(0, 6), (1, 6), (6, 6)]
+    only_the_first_stage(*spaces, pairs(0, SEED), progress=lambda done, total: told.append(done / total))
+    assert told[0] == 0 and told == sorted(told) and told[-1] == 1
 
 
 def test_rows_of_zeros_stay_zero(chosen):
@@ -215,11 +309,11 @@ def test_rows_of_zeros_stay_zero(chosen):
 
 def test_settings_can_be_cloned_and_set(chosen):
     copied = clone(chosen).set_params(n_words=500)
-    assert copied.get_params() == {"budget": 150.0, "n_words": 500, "random_state": 0}
+    assert copied.get_params() == {"budget": 50.0, "deadline": None, "n_words": 500, "random_state": 0}
     assert not hasattr(copied, "map_") and not hasattr(copied, "aligner_")
 
 
-@pytest.mark.parametrize("wrong", [{"budget": 0}, {"n_words": 0}, {"random_state": -1}], ids=str)
+@pytest.mark.parametrize("wrong", [{"budget": -1}, {"deadline": -1}, {"n_words": 0}, {"random_state": -1}], ids=str)
 def test_invalid_settings_are_refused_and_named(wrong, spaces):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Auto(**wrong).fit(*spaces)

@@ -223,7 +223,7 @@ def test_the_result_has_the_same_bits_whatever_the_number_of_threads(loss, space
 
 
 def test_of_very_many_pairs_some_are_drawn_the_same_ones_every_time(spaces, monkeypatch):
-    monkeypatch.setattr("fipp.aligners._ranking_descent._PAIRS_AT_ONCE", 50)
+    monkeypatch.setattr("fipp.aligners._ranking_descent.PAIRS_AT_ONCE", 50)
     first, second, other = (
         Ranking(n_steps=2, holdout=None, random_state=seed).fit(*spaces, pairs(0, SEED)).map_ for seed in (0, 0, 1)
     )

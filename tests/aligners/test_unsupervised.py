@@ -1,12 +1,14 @@
 """Alignment without known pairs: found where there is something to find, refused where there is not."""
 
+import itertools
 import json
+import time
 
 import numpy as np
 import pytest
 
 import fipp
-from fipp import Alignment, Auto, FippError, Unsupervised, Vectors
+from fipp import Alignment, Auto, FippError, FippWarning, Unsupervised, Vectors
 from fipp._inputs import words_spelled_alike
 from fipp.aligners import _starts
 
@@ -110,6 +112,30 @@ def test_a_coupling_is_tried_only_after_the_others_have_failed(alike, words, mon
     assert aligner.start_ == "gromov-wasserstein" and right(aligner.induced_pairs_) > 0.98
     assert list(starts(aligner)) == ["similarities", "gromov-wasserstein"]
     assert list(starts(Unsupervised().fit(*words))) == ["similarities"]
+
+
+def test_a_deadline_leaves_out_further_starts_and_says_so(words, alike, without_pot):
+    # Guesses are right in the first space, so that one start is enough; in the second they are wrong.
+    right_ones = np.stack([np.arange(60)] * 2, axis=1)
+    with pytest.warns(FippWarning, match="deadline of 0 seconds had passed before similarities") as told:
+        aligner = Unsupervised(deadline=0).fit(*words, guesses=right_ones)
+    assert len(told) == 1 and told[0].filename == __file__
+    assert list(starts(aligner)) == ["spelling"]
+    assert json.loads(aligner.skipped_) == [{"start": "similarities", "by": "deadline"}]
+    with pytest.raises(FippError, match=r"has failed.*deadline of 0 seconds had passed before similarities"):
+        Unsupervised(deadline=0).fit(*alike, guesses=shuffled(guesses()))
+    with pytest.warns(FippWarning, match="deadline"):
+        assert Auto(deadline=0).fit(*words, guesses=right_ones).skipped_ == aligner.skipped_
+
+
+def test_without_a_deadline_no_clock_is_looked_at(words, monkeypatch):
+    expected = Unsupervised().fit(*words)
+    for clock in ("monotonic", "perf_counter", "process_time", "time"):
+        monkeypatch.setattr(time, clock, itertools.count(1e9, 3600).__next__)
+    slow = Unsupervised().fit(*words)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(slow.map_, expected.map_)
+    assert slow.starts_ == expected.starts_ and slow.skipped_ == "[]"
 
 
 def test_words_are_coupled_by_pot_if_asked_for():

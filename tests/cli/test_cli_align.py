@@ -202,11 +202,21 @@ def test_what_was_tried_can_be_read_at_eighty_columns(space, monkeypatch, capsys
 
 
 def test_auto_tells_the_same_in_json(run, space):
-    told = json.loads(align_by_default(run, space, "--set", "budget=1e-9", "--json").stdout)
+    told = json.loads(align_by_default(run, space, "--set", "budget=0", "--json").stdout)
     assert told["method"] == "auto" and told["seed"]["found"] == 200
     assert told["trials"] == json.loads(fipp.Alignment.load(space.model).aligner.trials_)
     assert len(told["trials"]) > 1 and {"name", "mrr", "standard_error"} <= set(told["trials"][0])
     assert told["chosen"] in {trial["name"] for trial in told["trials"]}
+    assert told["skipped"] == json.loads(fipp.Alignment.load(space.model).aligner.skipped_)
+    assert told["skipped"][0]["stage"] == "plain methods"
+
+
+def test_what_a_budget_leaves_out_is_warned_of_and_told_with_the_reason(run, space):
+    result = align_by_default(run, space, "--set", "budget=0")
+    assert "warning: auto has not tried plain methods" in result.stderr
+    told = "the budget left out plain methods, self-learning, ranking, local corrections"
+    assert told in " ".join(result.stdout.split())
+    assert told in " ".join(run("info", space.model).stdout.split())
 
 
 @pytest.mark.parametrize("option", ["epsilon", "lambda", "solver", "self-learning"])

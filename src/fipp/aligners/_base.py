@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._validation import as_matrix, as_pairs
 from fipp.exceptions import FippError, FippWarning
-from fipp.linalg import Progress, affine, ordered_map, row_blocks
+from fipp.linalg import Progress, affine, ordered_map, row_blocks, single_threaded_blas
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import gold_ranks
 
@@ -88,8 +88,10 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X, Y = self._check(X, Y, pairs)
-        self._fit_vocabulary(X, Y, progress)
+        # Threads share the work of `ordered_map`; BLAS with threads of its own rounds differently for another number.
+        with single_threaded_blas:
+            X, Y = self._check(X, Y, pairs)
+            self._fit_vocabulary(X, Y, progress)
         return self
 
     @property

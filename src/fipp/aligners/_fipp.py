@@ -231,6 +231,7 @@ class FIPP(BaseAligner):
         return cls(epsilon, lam, **(published | settings))
 
     @cached_property
+    @single_threaded_blas
     def objective_(self) -> Objective:
         """Reconstruction and transfer loss of X̃_s, and the weight γλ between them."""
         X_s, X_t, aligned = self._seed_vectors()
@@ -238,12 +239,14 @@ class FIPP(BaseAligner):
         return FilteredObjective(X_s, X_t, self._threshold, weight, self.max_memory)(aligned)
 
     @cached_property
+    @single_threaded_blas
     def deviation_(self) -> float:
         """How far X̃_s is from the nearest rotation of X_s, relative to it."""
         X_s, _, aligned = self._seed_vectors()
         return deviation_from_orthogonal(X_s, aligned)
 
     @cached_property
+    @single_threaded_blas
     def spectrum_(self) -> NDArray[np.float64]:
         """Eigenvalues of the aligned Gram matrix X̃_sX̃_sᵀ, as many as X̃_s has dimensions, falling."""
         _, _, aligned = self._seed_vectors()

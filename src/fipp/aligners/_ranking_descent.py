@@ -16,8 +16,8 @@ Loss = Callable[[NDArray, NDArray, Contest], Gradient]
 
 # The nearest words are looked for again after so many steps: they change slowly, and finding them takes the longest.
 _STEPS_PER_CONTEST = 2
-# Of more pairs so many are drawn for each contest: every pair is ranked against all.
-_PAIRS_AT_ONCE = 5_000
+PAIRS_AT_ONCE = 5_000
+"""Of more pairs so many are drawn for each contest: every pair is ranked against all."""
 
 
 class Words(NamedTuple):
@@ -87,8 +87,8 @@ class Descent:
     def _draw(self) -> MappedLoss:
         """Find the words nearest to those of the pairs, as mapped now."""
         pairs, n = self._words.pairs, self._words.n_frequent
-        if len(pairs) > _PAIRS_AT_ONCE:
-            pairs = pairs[np.sort(self._rng.choice(len(pairs), _PAIRS_AT_ONCE, replace=False))]
+        if len(pairs) > PAIRS_AT_ONCE:
+            pairs = pairs[np.sort(self._rng.choice(len(pairs), PAIRS_AT_ONCE, replace=False))]
         Z, T = mapped(self._words.source, self.P), mapped(self._words.target, self.Q)
         near_targets = neighbours(Z[pairs[:, 0]], T[:n], self._n_neighbours).indices
         near_sources = neighbours(T[pairs[:, 1]], Z[:n], self._n_neighbours).indices

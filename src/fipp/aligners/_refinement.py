@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.aligners._mutual_pairs import mutual_pairs
-from fipp.linalg import Progress, rotation, unit_rows, weighted_cross
+from fipp.linalg import Progress, mapped, rotation, unit_rows, weighted_cross
 from fipp.retrieve import neighbours
 
 
@@ -92,7 +92,7 @@ class Refinement:
         random_state : int, default=0
             Of the dealing.
         """
-        pairs = mutual_pairs(self.source @ omega, self.target, retrieval="csls", max_memory=self.max_memory)[0]
+        pairs = mutual_pairs(mapped(self.source, omega), self.target, retrieval="csls", max_memory=self.max_memory)[0]
         if len(pairs) < 2:
             return 0.0
         dealt = np.random.default_rng(random_state).permutation(len(pairs))
@@ -102,21 +102,21 @@ class Refinement:
 
     def _n_found(self, known: NDArray[np.int64], wanted: NDArray[np.int64]) -> int:
         omega = self._rotation(known)
-        queries = self.source[wanted[:, 0]] @ omega
+        queries = mapped(self.source[wanted[:, 0]], omega)
         nearest = neighbours(queries, self.target, 1, max_memory=self.max_memory).indices[:, 0]
         return int(np.count_nonzero(nearest == wanted[:, 1]))
 
     def _translations(self, omega: NDArray[np.float32]) -> tuple[NDArray[np.int64], float]:
         """Give the best target word by CSLS of each source word, and the mean cosine of these pairs."""
-        mapped = self.source @ omega
-        best = neighbours(mapped, self.target, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
-        cosines = np.einsum("ij,ij->i", unit_rows(mapped), unit_rows(self.target[best]))
+        moved = mapped(self.source, omega)
+        best = neighbours(moved, self.target, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
+        cosines = np.einsum("ij,ij->i", unit_rows(moved), unit_rows(self.target[best]))
         return best, float(cosines.mean(dtype=np.float64))
 
     def _mutual(self, forth: NDArray[np.int64], omega: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the pairs of which each word is the best translation of the other."""
-        mapped = self.source @ omega
-        back = neighbours(self.target, mapped, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
+        moved = mapped(self.source, omega)
+        back = neighbours(self.target, moved, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
         agree = np.flatnonzero((back[forth] == np.arange(len(forth))) & self.source.any(axis=1))
         return np.stack([agree, forth[agree]], axis=1)
 

@@ -117,13 +117,13 @@ def reciprocal_ranks_by_cosine_and_csls(
     csls = 2 * cosine - nearness(keys[gold] @ hub_words.T)
 
     def count(rows: slice) -> NDArray[np.int64]:
-        """Count the other words that score at least as high."""
+        """Count the other words that score at least as high: ties are counted as errors."""
         scores = keys[rows] @ asked.T
         near, others = nearness(scores[:, len(gold) :]), scores[:, : len(gold)]
         inside = np.flatnonzero((gold >= rows.start) & (gold < rows.stop))
         others[gold[inside] - rows.start, inside] = -np.inf
-        by_cosine = (others >= cosine).sum(axis=0)
-        return np.stack([by_cosine, (2 * others - near[:, None] >= csls).sum(axis=0)])
+        by_cosine = (others >= cosine - _ROUNDING).sum(axis=0)
+        return np.stack([by_cosine, (2 * others - near[:, None] >= csls - _ROUNDING).sum(axis=0)])
 
     ranks = np.ones((2, len(gold)), np.int64)
     for counted in ordered_map(count, row_blocks(len(keys), _ROWS)):

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from fipp._deadline import Deadline
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
+from fipp.aligners._ranking_descent import PAIRS_AT_ONCE
 from fipp.aligners._ridge import Ridge
 from fipp.aligners._score import reciprocal_ranks_by_cosine_and_csls
-from fipp.aligners._self_learned import Learned, learn_in_rounds, plan
+from fipp.aligners._self_learned import RANKED_WORDS, Learned, Round, learn_in_rounds, plan
 from fipp.aligners._spectral import Spectral
+from fipp.aligners._work import Work
 from fipp.linalg import Progress
 
 _FOLDS = 5
@@ -29,16 +31,18 @@ _FEW_WORDS, _MANY_WORDS = 1500, 6000
 # CSLS asks so many source words for hubs, which is enough to compare methods.
 _HUB_WORDS = 1000
 _RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
+_PLAIN: dict[str, BaseAligner] = {
+    "procrustes": Procrustes(),
+    "procrustes, isotropic": Procrustes("isotropic"),
+    "fipp": FIPP(),
+    "ridge": Ridge(),
+}
 # Rounds of self-learning; it stops after the one that held-out words like best.
 _ROUNDS = 2
 # Numbers of steps of refinement by ranking.
 _STEPS = (3, 6, 10)
 # What found pairs count beside known ones, in the rounds and as the first choice afterwards.
 _LEARNED_WEIGHT = 0.3
-
-
-class _OutOfTimeError(Exception):
-    """No time is left to try something."""
 
 
 class Candidate(NamedTuple):
@@ -76,6 +80,27 @@ class Trial(NamedTuple):
         return {"name": self.candidate.name, "mrr": round(self.mrr, 6), "standard_error": round(error, 6)}
 
 
+class Stage(NamedTuple):
+    """Candidates that are tried together."""
+
+    name: str
+    work: float
+    """In trillions of multiply-adds, with what fitting the chosen one on the whole seed will add."""
+    run: Callable[[], None]
+
+
+class Skipped(NamedTuple):
+    """A stage that was not tried, and why."""
+
+    stage: str
+    work: float
+    """What it would have taken, in trillions of multiply-adds."""
+    by: Literal["budget", "deadline"]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self._asdict(), "work": round(self.work, 3)}
+
+
 class Search:
     """Everything tried so far.
 
@@ -89,35 +114,61 @@ class Search:
         Which.
     n_words : int
         Of either side, for self-learning.
-    budget : float
-        Seconds after which nothing further is tried.
     """
 
-    N_STAGES: ClassVar[int] = 5
-
-    def __init__(
-        self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], random_state: int, n_words: int, budget: float
-    ) -> None:
+    def __init__(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], random_state: int, n_words: int) -> None:
         self.X, self.Y, self.pairs, self.n_words = X, Y, pairs, n_words
         folds = held_out_parts(pairs[:, 0], folds=_FOLDS, random_state=random_state)
         sources = len(np.unique(pairs[:, 0]))
         self.parts = folds[: 3 if sources < _FEW_WORDS else 2 if sources < _MANY_WORDS else 1]
         self.trials: list[Trial] = []
+        self.skipped: list[Skipped] = []
+        self.spent = 0.0
         self.best: Trial
-        self._deadline = time.monotonic() + budget
         self._found: dict[tuple[str, int | None], list[Learned]] = {}
 
-    def run(self, progress: Progress | None) -> bool:
-        """Try everything, or what there is time for, and say whether there was."""
-        plain = [self._try_spectral, self._try_plain]
-        for done, stage in enumerate([*plain, self._try_self_learning, self._try_ranking, self._try_local]):
+    def run(self, budget: float, deadline: Deadline, progress: Progress | None) -> None:
+        """Try every stage that the budget has enough left for when its turn comes, until a deadline; the first always.
+
+        Parameters
+        ----------
+        budget : float
+            Trillions of multiply-adds.
+        deadline : Deadline
+        progress : callable, optional
+            Called as ``progress(done, total)``; the fit of the chosen one is the last part.
+        """
+        stages = self._stages()
+        for done, stage in enumerate(stages):
             if progress is not None:
-                progress(done, self.N_STAGES + 1)
-            try:
-                stage()
-            except _OutOfTimeError:
-                return False
-        return True
+                progress(done, len(stages) + 1)
+            if self.trials and self.spent + stage.work > budget:
+                self.skipped.append(Skipped(stage.name, stage.work, "budget"))
+            elif self.trials and deadline.passed:
+                self.skipped.append(Skipped(stage.name, stage.work, "deadline"))
+            else:
+                self.spent += stage.work
+                stage.run()
+
+    def _stages(self) -> list[Stage]:
+        """List what is tried, each stage with the best of those before it."""
+        (n, d1), (m, d2), c = self.X.shape, self.Y.shape, len(self.pairs)
+        work, parts = Work(n, m, d1, d2, c), len(self.parts)
+        fit = work.fit()
+        score = work.score(max(int(part.sum()) for part in self.parts) + _HUB_WORDS)
+        learn = work.learn(each.n_words for each in self._plan(self.pairs))
+        rank = work.rank(max(_STEPS), min(PAIRS_AT_ONCE, c + min(self.n_words, n, m)), RANKED_WORDS)
+        plain = len(_PLAIN) * (fit + score) + work.filter_gram()
+        # Found pairs count little after each round, and then in two more ways; self-learning and ranking are done once
+        # more if they are chosen.
+        learned = (parts + 1) * learn + parts * (_ROUNDS + 2) * (fit + score)
+        return [
+            Stage("spectral", parts * (fit + len(_RIDGES) * score), self._try_spectral),
+            Stage("plain methods", parts * plain, self._try_plain),
+            Stage("self-learning", learned, self._try_self_learning),
+            Stage("ranking", (parts + 1) * rank + parts * len(_STEPS) * score, self._try_ranking),
+            Stage("local corrections", parts * score, self._try_local),
+        ]
 
     def fit(self, candidate: Candidate, held_out: int | None) -> BaseAligner:
         """Fit a candidate on all pairs, or on those that a part does not hold out."""
@@ -148,10 +199,12 @@ class Search:
         key = repr(aligner), held_out
         if key not in self._found:
             pairs = self._pairs(held_out)
-            rounds = plan(pairs, self.X, self.Y, self.n_words, _ROUNDS)
-            learning = learn_in_rounds(self.X, self.Y, pairs, aligner, rounds, weight=_LEARNED_WEIGHT)
+            learning = learn_in_rounds(self.X, self.Y, pairs, aligner, self._plan(pairs), weight=_LEARNED_WEIGHT)
             self._found[key] = list(learning)[-_ROUNDS:]
         return self._found[key]
+
+    def _plan(self, pairs: NDArray[np.int64]) -> list[Round]:
+        return plan(pairs, self.X, self.Y, self.n_words, _ROUNDS)
 
     def _try(
         self, candidates: Sequence[Candidate], fit_all: Callable[[int], Sequence[BaseAligner]] | None = None
@@ -159,8 +212,6 @@ class Search:
         """Score candidates, simpler ones first."""
         scored, fitted = [], []
         for number, part in enumerate(self.parts):
-            if self.trials and time.monotonic() > self._deadline:
-                raise _OutOfTimeError
             fitted.append(fit_all(number) if fit_all else [self.fit(candidate, number) for candidate in candidates])
             scored.append(self._score(fitted[-1], self.pairs[part]))
         ranks, by_candidate = np.concatenate(scored, axis=1), zip(*fitted, strict=True)
@@ -181,8 +232,7 @@ class Search:
 
     def _try_plain(self) -> None:
         """Try methods with nothing to choose; they are as simple."""
-        plain = {"procrustes": Procrustes(), "procrustes, isotropic": Procrustes("isotropic"), "fipp": FIPP()}
-        self._try([Candidate(name, aligner) for name, aligner in {**plain, "ridge": Ridge()}.items()])
+        self._try([Candidate(name, aligner) for name, aligner in _PLAIN.items()])
         self.best = _best(self.trials)
 
     def _try_self_learning(self) -> None:

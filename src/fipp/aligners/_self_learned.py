@@ -28,8 +28,8 @@ from fipp.linalg import Progress, unit_rows
 _FIRST = 0.6
 # From few pairs, their number grows to this in steps in which a rotation is learned, which needs the fewest pairs.
 _GROWTH_FROM_FEW = (0.25, 0.42, 0.67)
-# Refinement by ranking looks for hard negatives among so many words.
-_RANKED_WORDS = 12_000
+RANKED_WORDS = 12_000
+"""Refinement by ranking looks for hard negatives among so many words."""
 # A seed is small if it has fewer pairs than this many times the smaller dimension.
 _SMALL_SEED = 2
 
@@ -208,9 +208,7 @@ class Learned(NamedTuple):
     ) -> list[BaseAligner]:
         """Refine a fitted linear aligner by ranking, with the known pairs and the trusted ones of these."""
         pairs = np.concatenate([known, self.trusted()])
-        return (
-            Ranking(n_words=_RANKED_WORDS).refine(fitted, X, Y, pairs, steps) if len(pairs) else [fitted] * len(steps)
-        )
+        return Ranking(n_words=RANKED_WORDS).refine(fitted, X, Y, pairs, steps) if len(pairs) else [fitted] * len(steps)
 
     def mean_csls(self) -> float:
         """Give the mean CSLS, 0 if there are no pairs."""

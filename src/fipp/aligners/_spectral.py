@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._wrapper import fit_weighted
-from fipp.linalg import Progress, SeedMoments, seed_moments, spectral_maps
+from fipp.linalg import Progress, SeedMoments, seed_moments, single_threaded_blas, spectral_maps
 
 
 class Spectral(BaseAligner):
@@ -156,6 +156,7 @@ class Spectral(BaseAligner):
             X_s, X_t = self.base_.transform(X_s), self.base_.transform_target(X_t)
         return seed_moments(X_s, X_t, self._pair_weights)
 
+    @single_threaded_blas
     def _solve(self, moments: SeedMoments) -> None:
         c = len(self.pairs_) if self._pair_weights is None else float(self._pair_weights.sum())
         ridge = self.ridge * max(self.n_features_in_, self.n_features_out_) / c

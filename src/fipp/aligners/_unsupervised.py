@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Sequence, Sized
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from fipp._deadline import Deadline
 from fipp.aligners import _starts
 from fipp.aligners._consistency import consistency
 from fipp.aligners._guessing import GuessingAligner
 from fipp.aligners._self_learned import Learned, chance_consistency, learn, plan
 from fipp.aligners._spectral import Spectral
-from fipp.exceptions import FippError
+from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import Progress
 
 # From fewer guesses self-learning finds nothing.
@@ -59,6 +61,9 @@ class Unsupervised(GuessingAligner):
     ranking_steps : int, default=3
         In the end, steps of refinement by `Ranking` of the half of the found pairs with the higher CSLS, for linear
         aligners.
+    deadline : float, optional
+        Seconds after which no further start is tried. A warning says which were not; another run may then take another
+        start. By default no clock is looked at.
 
     Attributes
     ----------
@@ -70,6 +75,8 @@ class Unsupervised(GuessingAligner):
         How many guesses there were.
     starts_ : str
         What was tried, as JSON: a list of starts, their numbers of pairs, and their consistencies.
+    skipped_ : str
+        The starts that a ``deadline`` left out, as JSON.
     induced_pairs_ : ndarray of shape (k, 2)
         The pairs found in the last round, which ``aligner_`` was fitted on.
     consistency_ : float
@@ -99,6 +106,7 @@ class Unsupervised(GuessingAligner):
         "n_rounds": [Interval(Integral, 1, None, closed="left")],
         "margin": [Interval(Real, 0, 1, closed="both")],
         "ranking_steps": [Interval(Integral, 0, None, closed="left")],
+        "deadline": [Interval(Real, 0, None, closed="left"), None],
     }
 
     def __init__(
@@ -110,6 +118,7 @@ class Unsupervised(GuessingAligner):
         n_rounds: int = 4,
         margin: float = 0.15,
         ranking_steps: int = 3,
+        deadline: float | None = None,
     ) -> None:
         self.aligner = aligner
         self.start = start
@@ -117,6 +126,7 @@ class Unsupervised(GuessingAligner):
         self.n_rounds = n_rounds
         self.margin = margin
         self.ranking_steps = ranking_steps
+        self.deadline = deadline
 
     @property
     def needs_pairs(self) -> bool:
@@ -130,6 +140,7 @@ class Unsupervised(GuessingAligner):
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         aligner, last = (Spectral(reweight=1.0), Spectral()) if self.aligner is None else (self.aligner, self.aligner)
+        deadline = Deadline(self.deadline)
         *growing, first, larger = plan(self.pairs_, X, Y, self.n_words, 2)
         rounds = [*growing, *[first] * self.n_rounds]
         guesses = self._checked_guesses(X, Y)
@@ -138,8 +149,12 @@ class Unsupervised(GuessingAligner):
         self.chance_consistency_ = chance_consistency(X, Y, aligner, rounds, progress=_part(progress, 0, starts))
         enough = self.chance_consistency_ + self.margin
         tried: list[_Tried] = []
+        skipped: list[str] = []
         for number, (name, find) in enumerate(starts.items(), 1):
             if name == _COUPLING and any(other.consistency >= enough for other in tried):
+                continue
+            if tried and deadline.passed:
+                skipped.append(name)
                 continue
             start = found = Learned.guessed(find())
             if len(start.pairs):
@@ -149,15 +164,25 @@ class Unsupervised(GuessingAligner):
             tried.append(_Tried(name, len(start.pairs), holds, found))
         best = max(tried, key=lambda each: each.consistency)
         if best.consistency < enough:
-            raise FippError(_failure(tried, self.chance_consistency_, self.margin, self.n_guesses_))
+            failure = _failure(tried, self.chance_consistency_, self.margin, self.n_guesses_)
+            raise FippError(f"{failure}. {self._left_out(skipped)}" if skipped else failure)
         self.start_, self.consistency_ = best.start, best.consistency
         self.starts_ = json.dumps([each.as_dict() for each in tried])
+        self.skipped_ = json.dumps([{"start": name, "by": "deadline"} for name in skipped])
         learned = learn(X, Y, self.pairs_, aligner, [larger, larger], start=best.found)
         self.aligner_ = learned.fit(X, Y, self.pairs_, last, 1.0)
         if self.aligner_.linear and self.ranking_steps:
             (self.aligner_,) = learned.refine(self.aligner_, X, Y, self.pairs_, [self.ranking_steps])
         if progress is not None:
             progress(1, 1)
+        if skipped:
+            warnings.warn(self._left_out(skipped), FippWarning, stacklevel=4)
+
+    def _left_out(self, skipped: Sequence[str]) -> str:
+        return (
+            f"The deadline of {self.deadline:g} seconds had passed before {', '.join(skipped)} could be tried for a "
+            "start; another run may take another one"
+        )
 
     def _starts(self, X: NDArray, Y: NDArray, guesses: NDArray[np.int64]) -> dict[str, Callable[[], NDArray[np.int64]]]:
         """Give the starts to be tried, those that take the longest last."""

@@ -121,7 +121,10 @@ def command(
     if lexicon is not None and dictionary is not None:
         report.note(f"{dictionary.name}: {_coverage(lexicon.lookup(source_vectors, target_vectors).require())}")
         if method == "auto":
-            report.note("auto: trying several methods takes up to a minute or two; --method fipp is quicker")
+            report.note(
+                "auto: trying several methods takes a minute or two, longer for large vocabularies; "
+                "--method fipp is quicker"
+            )
 
     if lexicon is None:
         report.note(

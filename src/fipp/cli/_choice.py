@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fipp.cli import _console, _tables
@@ -19,33 +20,39 @@ _YARDSTICKS = ("fipp", "procrustes")
 
 
 def as_dict(aligner: BaseAligner) -> dict[str, Any]:
-    """Give ``trials``, ``chosen`` and ``timed_out`` of a method that chooses; nothing for one that does not."""
+    """Return ``trials``, ``chosen`` and ``skipped`` of a method that chooses; nothing for one that does not."""
     trials = getattr(aligner, "trials_", None)
     if trials is None:
         return {}
-    return {"trials": json.loads(trials), "chosen": aligner.chosen_, "timed_out": aligner.timed_out_}
+    return {"trials": json.loads(trials), "chosen": aligner.chosen_, "skipped": json.loads(aligner.skipped_)}
 
 
-def why(trials: list[Trial], chosen: str, timed_out: bool = False) -> str:
-    """Say why one was chosen.
+def why(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Say why one was chosen, and what was not tried.
 
     Examples
     --------
     >>> why([{"name": "a", "mrr": 0.5}, {"name": "b", "mrr": 0.6}], "b")
     'the best of 2 on held-out pairs'
+    >>> why([{"name": "a", "mrr": 0.5}], "a", [{"stage": "ranking", "work": 9.0, "by": "budget"}])
+    'the best of 1 on held-out pairs; the budget left out ranking'
     """
     if not trials:
         few = "too few source words to hold some out"
         return "no pairs are known" if chosen.startswith("without known pairs") else few
     best = max(trials, key=lambda trial: trial["mrr"])
     mrr = {trial["name"]: trial["mrr"] for trial in trials}
-    late = "; time ran out before everything was tried" if timed_out else ""
+    reason = f"{best['name']} takes longer and is not better by a standard error of the difference"
     if mrr[chosen] == best["mrr"]:
-        return f"the best of {len(trials)} on held-out pairs{late}"
-    return f"{best['name']} takes longer and is not better by a standard error of the difference{late}"
+        reason = f"the best of {len(trials)} on held-out pairs"
+    for limit in ("budget", "deadline"):
+        stages = [each["stage"] for each in skipped if each["by"] == limit]
+        if stages:
+            reason += f"; the {limit} left out {', '.join(stages)}"
+    return reason
 
 
-def show_trials(trials: list[Trial], chosen: str, timed_out: bool = False) -> None:
+def show_trials(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> None:
     """Show the best of what was tried, what was chosen, and the yardsticks; best first."""
     if not trials:
         return

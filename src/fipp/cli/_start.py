@@ -26,6 +26,7 @@ def as_dict(aligner: BaseAligner) -> dict[str, Any]:
         "start": began.start_,
         "guesses": began.n_guesses_,
         "starts": json.loads(began.starts_),
+        "skipped": json.loads(began.skipped_),
         "consistency": began.consistency_,
         "chance_consistency": began.chance_consistency_,
     }
@@ -37,10 +38,12 @@ def rows(aligner: BaseAligner) -> dict[str, str]:
     if began is None:
         return {}
     tried = [f"{each['consistency']:.2f} from {each['start']}" for each in json.loads(began.starts_)]
-    return {
+    told = {
         "start": began.describe(),
         "consistency": f"{', '.join(tried)}, {began.chance_consistency_:.2f} from random pairs",
     }
+    skipped = [each["start"] for each in json.loads(began.skipped_)]
+    return {**told, "not tried": f"{', '.join(skipped)}, because of the deadline"} if skipped else told
 
 
 def _began(aligner: BaseAligner) -> Any:

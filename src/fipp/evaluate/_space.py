@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from fipp.exceptions import FippError
 from fipp.io import Vectors
 from fipp.io._rows import as_float32
-from fipp.linalg import mean_and_scatter, row_blocks, unit_rows
+from fipp.linalg import mean_and_scatter, row_blocks, single_threaded_blas, unit_rows
 
 _TOP = (1, 2, 10)
 
@@ -79,6 +79,7 @@ class SpaceReport:
         return asdict(self)
 
 
+@single_threaded_blas
 def describe(
     vectors: Vectors | ArrayLike, *, sample: int = 2000, neighbours: int = 10, random_state: int = 0
 ) -> SpaceReport:

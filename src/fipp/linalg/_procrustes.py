@@ -53,6 +53,7 @@ def weighted_cross(A: FloatArray, B: FloatArray, weights: NDArray | None = None)
     return cross_products(A, B, None if weights is None else np.square(weights))
 
 
+@single_threaded_blas
 def pip_distance(E: FloatArray, F: FloatArray) -> float:
     r"""Give the PIP distance \|EEᵀ − FFᵀ\|_F between two embeddings of the same items.
 
@@ -74,6 +75,7 @@ def pip_distance(E: FloatArray, F: FloatArray) -> float:
     return float(np.linalg.norm(R_E @ R_E.T - R_F @ R_F.T))
 
 
+@single_threaded_blas
 def deviation_from_orthogonal(X: FloatArray, mapped: FloatArray) -> float:
     r"""Give \|mapped − XΩ\|_F / \|X\|_F for the nearest rotation Ω of X: 0 if the map only turned the space.
 

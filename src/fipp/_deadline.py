@@ -1,0 +1,28 @@
+"""The one clock that may end a search early, for those who ask for it."""
+
+from __future__ import annotations
+
+import time
+
+
+class Deadline:
+    """A moment after which nothing further is begun.
+
+    Parameters
+    ----------
+    seconds : float or None
+        From now on; None is never.
+
+    Examples
+    --------
+    >>> Deadline(None).passed, Deadline(3600).passed
+    (False, False)
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is later than that."""
+        return self._end is not None and time.monotonic() >= self._end
