@@ -14,7 +14,7 @@ COUNTS = (50, 100, 150, 200, 280, 300, 330, 400, 600, 987, 2000, 4513)
 SETTINGS = {
     "Procrustes, isotropic": Procrustes(preprocess="isotropic"),
     "FIPP": FIPP(),
-    "FIPP, published": FIPP(solver="eigen", rank="target"),
+    "FIPP as published": FIPP.published(),
 }
 
 

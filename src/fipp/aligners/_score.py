@@ -113,7 +113,7 @@ def reciprocal_ranks_by_cosine_and_csls(
         k = min(_NEIGHBOURS, len(hubs))
         return np.partition(cosines, len(hubs) - k, axis=1)[:, len(hubs) - k :].mean(axis=1)
 
-    cosine = np.einsum("ij,ij->i", queries, keys[gold]) - _ROUNDING
+    cosine = np.einsum("ij,ij->i", queries, keys[gold])
     csls = 2 * cosine - nearness(keys[gold] @ hub_words.T)
 
     def count(rows: slice) -> NDArray[np.int64]:
