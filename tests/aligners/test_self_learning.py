@@ -100,7 +100,7 @@ def test_the_published_method_is_the_literal_one_with_its_self_learning(rng, d1,
     aligner = FIPP.published(epsilon, 0.7, self_learning=n_pairs).fit(*vocabularies, PAIRS)
     assert len(pairs) == len(aligner.weights_) == 30 + n_pairs
     np.testing.assert_allclose(aligner.map_, expected, atol=2e-3 * np.abs(expected).max())
-    np.testing.assert_allclose(aligner.weights_, reference.pair_weights(X_s, X_t, epsilon, 0.7), rtol=1e-3)
+    np.testing.assert_allclose(aligner.weights_, reference.pair_weights(X_s, X_t, epsilon, 0.7, 1), rtol=1e-3)
 
 
 def test_settings_of_the_published_method_can_be_replaced():

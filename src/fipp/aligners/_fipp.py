@@ -219,7 +219,7 @@ class FIPP(BaseAligner):
         >>> from fipp import FIPP
         >>> FIPP.published(self_learning=14000)
         FIPP(rank='target', self_learning=14000, self_learning_rule='one-to-one',
-             solver='eigen')
+             solver='eigen', weighting='published')
         """
         published: dict[str, Any] = {
             "solver": "eigen",
