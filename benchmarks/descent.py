@@ -14,8 +14,8 @@ from fipp.linalg import deviation_from_orthogonal
 PAIR, SIZE, STEPS, SHOWN = "fi-fr", "1k", 10_000, 200
 SOLVERS = {
     "linear": FIPP(),
-    "eigen": FIPP(solver="eigen", eigen_method="dense", rank="target"),
-    "sgd": FIPP(solver="sgd", n_steps=STEPS, rank="target"),
+    "eigen": FIPP.published(),
+    "sgd": FIPP.published(solver="sgd", n_steps=STEPS),
 }
 LABELS = {"linear": "`linear`", "eigen": "`eigen`, the low-rank approximation", "sgd": "`sgd`"}
 

@@ -1,4 +1,4 @@
-"""The tables of the paper on the vectors at hand, as `fipp xling` makes them, and further methods in the main one."""
+"""The tables of the paper on the vectors at hand, as `fipp xling` makes them, and further methods in one of them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from fipp.study._discover import SimilaritySet
 
 PLACE = ("pair", "size", "variant", "retrieval", "measure")
 """What tells the records of the study apart."""
-METHODS = ("procrustes", "fipp", "proc-b", "cca", "cca-rotation", "pls", "dlv", "rcsls", "vecmap", "muse", "icp", "gwa")
-METHODS += ("ridge", "low-rank")
-"""The columns of the main table with further methods."""
+FURTHER = ("vecmap", "muse", "pls", "ridge", "low-rank")
+"""Methods that the paper has not, beside those that it has."""
+OWN_PAGE = "methods"
+"""The table that has a page of its own, with further methods."""
 SIMILARITY = {
     "en-mturk771.tsv": "en", "en-simlex999.tsv": "en", "en-wordsim353-all.tsv": "en", "en.semeval17.csv": "en",
     "fi-finnsim300.tsv": "fi", "ru.simlex965.csv": "ru", "en-fr.rg65.csv": "en-fr",
@@ -51,9 +52,13 @@ def _cells(further):
             for name, languages in SIMILARITY.items()
         ),
     )
-    asked = {"methods": METHODS, "tables": ["main"]} if further else {}
-    cells = study.make_plan(data, pairs=sorted(_data.VISIBLE), **asked)
+    methods = [*(column.variant for column in study.TABLES[OWN_PAGE].columns), *FURTHER] if further else None
+    cells = study.make_plan(data, pairs=sorted(_data.VISIBLE), tables=_tables(further), methods=methods)
     return {tuple(getattr(cell, name) for name in PLACE): cell for cell in cells}
+
+
+def _tables(further):
+    return [OWN_PAGE] if further else [name for name in study.TABLES if name != OWN_PAGE]
 
 
 def _set_name(file, languages):
@@ -75,19 +80,19 @@ benchmark = Benchmark("xling", PLAN, measure, minutes=120, obstacle=_data.obstac
 
 
 def tables(size):
-    """Return all tables of the study for one size of training dictionaries."""
+    """Return the tables of the study for one size of training dictionaries, but that of all methods."""
     return _rendered(size, further=False)
 
 
-def main_table(size):
-    """Return the main table with further methods."""
-    return _rendered(size, further=True, tables=["main"])
+def methods_table(size):
+    """Return the table of all methods, with further ones."""
+    return _rendered(size, further=True)
 
 
-def _rendered(size, *, further, tables=None):
+def _rendered(size, *, further):
     cells = _cells(further)
     records = [each for each in benchmark.find(size=size) if tuple(each[name] for name in PLACE) in cells]
-    return study.render(study.make_tables(*_placed(records), tables)).strip()
+    return study.render(study.make_tables(*_placed(records), _tables(further))).strip()
 
 
 def _placed(records):
