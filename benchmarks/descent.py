@@ -13,7 +13,7 @@ from fipp.linalg import deviation_from_orthogonal
 
 PAIR, SIZE, STEPS, SHOWN = "fi-fr", "1k", 10_000, 200
 SOLVERS = {
-    "linear": FIPP(),
+    "linear": FIPP.published(solver="linear"),
     "eigen": FIPP.published(),
     "sgd": FIPP.published(solver="sgd", n_steps=STEPS),
 }

@@ -20,7 +20,7 @@ def test_every_method_is_listed_with_what_it_needs(run):
 def test_no_two_methods_are_described_alike(run):
     told = {name: method["summary"] for name, method in json.loads(run("methods", "--json").stdout).items()}
     assert len(set(told.values())) == len(METHODS)
-    changed = "With rank=target, self_learning_rule=one-to-one, solver=eigen, weighting=published."
+    changed = "With epsilon=0.05, rank=target, self_learning_rule=one-to-one, solver=eigen, weighting=published."
     assert told["fipp-published"] == f"{told['fipp']} {changed}"
 
 

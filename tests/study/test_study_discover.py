@@ -68,7 +68,7 @@ def test_a_choice_that_makes_no_sense_is_refused(folders, choice, complaint):
         ({"sizes": ["5k"]}, "no training dictionary of size 5k"),
         ({"tables": ["mane"]}, "no table 'mane'; known are main,"),
         ({"methods": ["vecmap?"]}, "no method 'vecmap?'"),
-        ({"methods": ["fipp-sgd"], "tables": ["main"]}, "none of these tables"),
+        ({"methods": ["fipp-published-sgd"], "tables": ["main"]}, "none of these tables"),
     ],
 )
 def test_a_plan_of_what_is_not_there_is_refused(folders, options, complaint):

@@ -230,13 +230,12 @@ def test_the_authors_settings_are_taken_for_pairs_that_they_list(folders):
 
 
 def test_the_descent_is_compared_with_the_low_rank_solution(folders):
-    cells = plan(folders, pairs=["en-fr"], methods=["fipp-sgd"], tables=["sgd"], sgd_steps=300)
+    cells = plan(folders, pairs=["en-fr"], methods=["fipp-published-sgd"], tables=["sgd"], sgd_steps=300)
     (record,) = run_study(cells).values()
     source, target = (Vectors.load(folders.vectors / name) for name in ("wiki.en.vec", "cc.fr.300.vec.gz"))
-    settings = {"rank": "target", "n_steps": 300}
-    solutions = {}
+    solutions, pairs = {}, [(i, i) for i in range(100)]
     for solver in ("eigen", "sgd"):
-        aligner = FIPP(solver=solver, **settings).fit(source.matrix, target.matrix, [(i, i) for i in range(100)])
+        aligner = FIPP.published(solver=solver, n_steps=300).fit(source.matrix, target.matrix, pairs)
         X_s, _, solutions[solver] = aligner._seed_vectors()
     for name, other in (("from_low_rank", solutions["sgd"]), ("source_from_low_rank", X_s)):
         omega, _ = orthogonal_procrustes(solutions["eigen"], other)

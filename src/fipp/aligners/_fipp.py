@@ -197,10 +197,10 @@ class FIPP(BaseAligner):
     def published(cls, epsilon: float | None = 0.05, lam: float = 1.0, **settings: Any) -> Self:
         """Return the method as its authors published it.
 
-        Solver, rank, weights, preprocessing and the rule of self-learning are those of their code; ε and λ, which they
-        chose for each pair of languages, are the defaults of this library. What differs from their code: it adds one
-        pair more than ``self_learning`` says, and it fails where G* has fewer than d2 positive eigenvalues; here the
-        other directions are dropped. Beyond 5,000 pairs, eigenvectors are approached by iteration, unless
+        Solver, rank, weights, preprocessing and the rule of self-learning are those of their code, and so are the
+        defaults of ε and λ, which they chose for each pair of languages in the paper. What differs from their code: it
+        adds one pair more than ``self_learning`` says, and it fails where G* has fewer than d2 positive eigenvalues;
+        here the other directions are dropped. Beyond 5,000 pairs, eigenvectors are approached by iteration, unless
         ``eigen_method="dense"`` is given.
 
         Parameters
@@ -218,8 +218,9 @@ class FIPP(BaseAligner):
         --------
         >>> from fipp import FIPP
         >>> FIPP.published(self_learning=14000)
-        FIPP(rank='target', self_learning=14000, self_learning_rule='one-to-one',
-             solver='eigen', weighting='published')
+        FIPP(epsilon=0.05, rank='target', self_learning=14000,
+             self_learning_rule='one-to-one', solver='eigen',
+             weighting='published')
         """
         published: dict[str, Any] = {
             "solver": "eigen",

@@ -56,7 +56,7 @@ def plot_study(cells: Sequence[Cell], records: Mapping[str, Record], folder: str
         figures = {
             "spectrum": _spectrum_panels(found),
             "products": _product_panels(found.get(("fipp-published", INNER_PRODUCTS), {})),
-            "descent": _descent_panels(found.get(("fipp-sgd", BLI), {})),
+            "descent": _descent_panels(found.get(("fipp-published-sgd", BLI), {})),
         }
         for name, panels in figures.items():
             if panels:

@@ -58,7 +58,8 @@ VARIANTS: dict[str, Variant] = {
     **{base + change: Variant(base, settings) for base in _BOTH for change, settings in _CHANGED.items()},
     "fipp-tuned": Variant("fipp", tune=True),
     "fipp-authors": Variant("fipp-published", authors=True),
-    "fipp-sgd": Variant("fipp-published", {"solver": "sgd"}),
+    # The other solvers on the same objective.
+    **{f"fipp-published-{solver}": Variant("fipp-published", {"solver": solver}) for solver in ("linear", "sgd")},
     # The others of tables 1 and 2, and GWA of the tables after them.
     **{name: Variant(name) for name in ("proc-b", "dlv", "rcsls", "muse-adversarial", "icp", "gwa", "cca-rotation")},
     # With its 20,000 words it would take hours.
