@@ -1,5 +1,7 @@
 """The filtered difference of two Gram matrices, against loops and dense float64 matrices."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -175,6 +177,15 @@ def test_results_are_the_same_bits_whatever_the_number_of_threads(monkeypatch, t
         results.append([product] + [getattr(g, f) for g in grams for f in FilteredGram.__dataclass_fields__])
     for one, two in zip(*results, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("max_memory", [None, 60_000])
+def test_tiles_are_the_same_however_many_processors_the_machine_has(seed, max_memory, monkeypatch):
+    sizes = set()
+    for processors in (1, 2, 256):
+        monkeypatch.setattr(os, "cpu_count", lambda count=processors: count)
+        sizes.add(GramTiles(*seed, max_memory).size)
+    assert len(sizes) == 1
 
 
 def test_without_a_basis_only_row_sums_are_made(seed):

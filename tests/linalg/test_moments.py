@@ -89,7 +89,7 @@ def test_nothing_but_zeros_has_mean_zero():
 def test_the_scatter_is_left_out_when_it_is_not_wanted(rng):
     X = rng.standard_normal((9, 3)).astype(np.float32)
     mean, scatter = mean_and_scatter(X, np.float32, scatter=False)
-    np.testing.assert_allclose(mean, X.astype(np.float64).mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(mean, X.astype(np.float64).mean(axis=0), rtol=1e-6, atol=1e-7)
     assert not scatter.any()
 
 

@@ -136,7 +136,14 @@ def test_working_memory_stays_within_what_was_given(retrieval):
     assert peak < 8e6 + 4 * (found.indices.nbytes + found.scores.nbytes)
 
 
-@pytest.mark.parametrize("beta", [0, -1.0, np.nan, np.inf, "warm", None])
+@pytest.mark.parametrize("beta", [0, -1.0, np.nan, np.inf, 1e308, "warm", None])
 def test_a_beta_that_is_none_is_refused(beta):
     with pytest.raises(FippError, match="beta must be a number above 0"):
         neighbours(np.eye(2), np.eye(2), retrieval="isf", beta=beta)
+
+
+@pytest.mark.parametrize("retrieval", BOTH)
+@pytest.mark.parametrize("beta", [1e-300, 1e30])
+def test_scores_are_finite_at_the_ends_of_what_beta_may_be(retrieval, beta):
+    keys = np.random.default_rng(5).standard_normal((40, 6), dtype=np.float32)
+    assert np.isfinite(neighbours(keys, keys, 10, retrieval=retrieval, beta=beta).scores).all()

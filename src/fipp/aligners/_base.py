@@ -19,6 +19,8 @@ from fipp.retrieve import gold_ranks
 
 _NO_PAIRS = np.empty((0, 2), np.int64)
 _NO_PAIRS.flags.writeable = False
+# Numbers up to this stay in the range of float32 when inner products are squared and summed.
+_LARGEST = 1e8
 
 
 class BaseAligner(TransformerMixin, BaseEstimator):
@@ -145,10 +147,23 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         for known_from_an_earlier_fit in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, known_from_an_earlier_fit)
         self.n_features_in_, self.n_features_out_ = X.shape[1], Y.shape[1]
-        self.source_preprocess_ = clone(make_preprocess(self.preprocess)).fit(X)
-        self.target_preprocess_ = clone(make_preprocess(self.preprocess)).fit(Y)
+        self.source_preprocess_, self.target_preprocess_ = self._fit_preprocess(X, "X"), self._fit_preprocess(Y, "Y")
         self.pairs_ = self._without_empty(X, Y, given)
         return X, Y
+
+    def _fit_preprocess(self, X: NDArray, name: str) -> Any:
+        """Fit the preprocessing of one side, and refuse vectors that it leaves too long to be multiplied."""
+        preprocess = clone(make_preprocess(self.preprocess)).fit(X)
+        if max(float(X.max()), -float(X.min())) > _LARGEST:
+            large = np.flatnonzero(np.abs(X).max(axis=1) > _LARGEST)
+            still_large = ~(np.abs(preprocess.transform(X[large])).max(axis=1) <= _LARGEST)
+            if still_large.any():
+                row = large[still_large][0]
+                raise FippError(
+                    f"row {row} of {name} holds {np.abs(X[row]).max():.1e}, whose products leave the range of float32: "
+                    "remove or repair that row, or scale all vectors to unit length first, as preprocess='unit' does"
+                )
+        return preprocess
 
     def _seed_rows(
         self, X: NDArray, Y: NDArray, progress: Progress | None = None

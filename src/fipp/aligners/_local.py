@@ -64,7 +64,8 @@ class Local(WrappingAligner):
         "aligner": "no_validation",
         "strength": [Interval(Real, 0, None, closed="left")],
         "n_neighbours": [Interval(Integral, 1, None, closed="left")],
-        "sharpness": [Interval(Real, 0, None, closed="left")],
+        # Larger ones would leave the range of float32.
+        "sharpness": [Interval(Real, 0, 1e30, closed="both")],
     }
 
     def __init__(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fipp.aligners._dictionary import Hubness, Induced, hubness, induce, mean_csls
 from fipp.aligners._multi_step import rotations
+from fipp.exceptions import FippError
 from fipp.linalg import Progress, cross_products, ordered_map, row_blocks, single_threaded_blas, unit_rows
 
 # Hubs are counted anew in every so many rounds, the map moves little in between; and before the last round.
@@ -110,6 +111,11 @@ def self_learn(
     objectives: list[float] = []
     while True:
         turn = rotations(C)
+        if not len(turn.s):
+            raise FippError(
+                "the vectors of the first pairs are zero after preprocessing, as they are if all vectors of a side are "
+                "the same: there is nothing to learn from"
+            )
         # The first dictionary is of another kind, so that its objective cannot be compared with later ones.
         if induced is not None:
             objectives.append(float(turn.s.sum() / len(induced.pairs())))

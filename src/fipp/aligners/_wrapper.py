@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp.aligners._base import BaseAligner
 from fipp.linalg import Progress
+from fipp.preprocess import make_preprocess
 
 
 class WrappingAligner(BaseAligner):
@@ -25,6 +26,10 @@ class WrappingAligner(BaseAligner):
         check_is_fitted(self)
         inner = self.aligner_
         return np.concatenate([inner.pairs_[len(self.pairs_) :], inner.induced_pairs_])
+
+    def _fit_preprocess(self, X: NDArray, name: str) -> Any:
+        """Leave vectors as they are: ``aligner_`` has its own preprocessing."""
+        return make_preprocess(None).fit(X)
 
     @property
     def map_(self) -> NDArray[np.float32]:  # type: ignore[override]

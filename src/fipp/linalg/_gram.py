@@ -8,14 +8,13 @@ tiles on and above the diagonal are made.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg._memory import rows_per_block
+from fipp.linalg._memory import parse_memory, rows_per_block
 from fipp.linalg._parallel import Progress, Result, ordered_map
 
 FloatArray = NDArray[np.floating]
@@ -24,6 +23,8 @@ _RowSums = tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64], 
 
 # A tile of 512 × 512 float32 and its square stay in the second-level cache; smaller ones slow the products down.
 _TILE = 512
+# So many threads always have room for their tiles.
+_THREADS = 8
 
 
 def pull(kept_fraction: float, lam: float) -> float:
@@ -116,11 +117,13 @@ class GramTiles:
     def __init__(self, X_s: FloatArray, X_t: FloatArray, max_memory: int | str | None = None) -> None:
         self.n_pairs, self.n_source = X_s.shape
         self.stacked = np.concatenate([X_s, X_t], axis=1, dtype=np.float32)
-        # Each thread holds a handful of tiles and a strip of the stacked vectors with the sign turned. Room is made for
-        # all threads the machine could run, not for those allowed now: sums over other tiles round differently.
-        per_row = 4 * (4 * _TILE + 2 * self.stacked.shape[1]) * (os.cpu_count() or 1)
-        self.size = rows_per_block(per_row, max_memory, at_most=_TILE)
+        # Each thread holds a handful of tiles and a strip of the stacked vectors with the sign turned. Sums over other
+        # tiles round differently, so their size must not depend on the machine: a few threads have room everywhere, and
+        # more of them work only where there is room for them, too.
+        per_row = 4 * (4 * _TILE + 2 * self.stacked.shape[1])
+        self.size = rows_per_block(per_row * _THREADS, max_memory, at_most=_TILE)
         self.n_blocks = -(-self.n_pairs // self.size)
+        self._most_threads = max(_THREADS, parse_memory(max_memory) // (per_row * self.size))
 
     def rows(self, block: int) -> slice:
         """Give the rows of a block."""
@@ -141,7 +144,7 @@ class GramTiles:
     def by_row(self, work: Callable[[int], Result], progress: Progress | None = None) -> Iterator[Result]:
         """Yield ``work(i)`` for every row of tiles, in order, on all threads; ``progress`` counts tiles."""
         total, done = self.n_blocks * (self.n_blocks + 1) // 2, 0
-        for i, result in enumerate(ordered_map(work, range(self.n_blocks))):
+        for i, result in enumerate(ordered_map(work, range(self.n_blocks), self._most_threads)):
             done += self.n_blocks - i
             if progress is not None:
                 progress(done, total)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from operator import index
 
 from numpy.typing import ArrayLike
@@ -13,6 +12,8 @@ from fipp.linalg import Progress
 from fipp.retrieve._rows import Rows
 
 _NAMES = {"cosine": "cosine", "nn": "cosine", "dot": "dot", "csls": "csls", "isf": "isf", "dualis": "dualis"}
+# With a larger β, scores could leave the range of float32.
+_LARGEST_BETA = 1e30
 
 
 def check_retrieval(retrieval: str) -> str:
@@ -41,13 +42,13 @@ def corrects_hubs(retrieval: str) -> bool:
 
 
 def check_beta(beta: float) -> float:
-    """Give ``beta`` as a float if it is a finite number above 0."""
+    """Return ``beta`` as a float if it is a number above 0 with which scores stay finite."""
     try:
         number = float(beta)
     except (TypeError, ValueError):
         number = 0.0
-    if not (number > 0 and isfinite(number)):
-        raise FippError(f"beta must be a number above 0, not {beta!r}")
+    if not 0 < number <= _LARGEST_BETA:
+        raise FippError(f"beta must be a number above 0, {_LARGEST_BETA:g} at most, not {beta!r}")
     return number
 
 
