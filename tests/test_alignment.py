@@ -66,7 +66,7 @@ def test_methods_go_by_name_or_as_an_aligner(spaces):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "fippp"}, "no method 'fippp'; known are fipp, procrustes"),
+        ({"method": "fippp"}, "no method 'fippp'; known are fipp, fipp-published, procrustes"),
         ({"method": "fipp", "gamma": 1}, "fipp has no setting 'gamma'; it has .*epsilon"),
         ({"gamma": 1}, "auto has no setting 'gamma'; it has .*budget"),
         ({"epsilon": 1}, """auto has no setting 'epsilon'; it has .*; 'epsilon' belongs to method="fipp\""""),

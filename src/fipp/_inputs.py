@@ -75,8 +75,8 @@ def make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseA
 
     Examples
     --------
-    >>> make_aligner("fipp", {"epsilon": 0.1})
-    FIPP(epsilon=0.1)
+    >>> make_aligner("fipp", {"epsilon": 0.2})
+    FIPP(epsilon=0.2)
     """
     if not isinstance(method, str):
         return clone(method).set_params(**options)

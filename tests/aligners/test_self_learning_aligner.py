@@ -236,7 +236,7 @@ def test_pairs_on_which_both_spaces_agree_count_for_more_by_the_filter(rng):
     known[:6, 1] = np.roll(known[:6, 1], 1)
     weights = agreement(X, Y, known)
     assert weights[:6].max() < weights[6:].min() and weights.mean() == pytest.approx(1)
-    fipp = FIPP().fit(X, Y, known)
+    fipp = FIPP(0.05, weighting="published").fit(X, Y, known)
     np.testing.assert_allclose(weights / weights.max(), fipp.weights_, rtol=1e-4)
 
 

@@ -64,7 +64,7 @@ def test_procrustes_gets_no_settings_of_fipp(run, space):
     [
         (["--method", "procrustes", "--epsilon", "0.1"], "procrustes has no --epsilon: it belongs to --method fipp"),
         (["--method", "procrustes", "--components", "2"], "'unit' removes no components"),
-        (["--method", "magic"], "there is no method 'magic'; known are fipp, procrustes"),
+        (["--method", "magic"], "there is no method 'magic'; known are fipp, fipp-published, procrustes"),
         (["--epsilon", "-1"], "'epsilon' parameter of FIPP must be"),
         (["--epsilon", "wide"], "--epsilon takes a number, or none for no filter, not 'wide'"),
         (["--epsilon", ""], "--epsilon takes a number"),

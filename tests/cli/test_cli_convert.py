@@ -104,7 +104,7 @@ def test_info_of_a_model_tells_the_method_the_pairs_and_the_scores(run, aligned)
     assert "FIPP()" in shown and "300 words x 12" in shown and "200 of 200 of the dictionary were found" in shown
     assert f"MAP {result.map:.4f}" in shown and "seed, cosine" in shown and "chosen" not in shown
     told = json.loads(run("info", aligned.model, "--json").stdout)
-    assert told["method"] == "FIPP" and told["settings"]["epsilon"] == 0.05 and told["pairs"] == 200
+    assert told["method"] == "FIPP" and told["settings"]["epsilon"] == 0.1 and told["pairs"] == 200
     assert told["target"] == {"words": 300, "dimensions": 8} and told["scores"]["cosine"]["map"] == result.map
 
 

@@ -15,6 +15,7 @@ from fipp.exceptions import FippError, FippWarning
 # A new method must be entered here, with settings that make a fit on a thousand words take no more than a second or so.
 SETTINGS = {
     "fipp": {},
+    "fipp-published": {},
     "procrustes": {},
     "proc-b": {},
     "cca": {},

@@ -44,8 +44,8 @@ def describe(name: str, aligner: BaseAligner) -> dict[str, Any] | None:
     Examples
     --------
     >>> from fipp import FIPP
-    >>> describe("fipp", FIPP()), describe("wide", FIPP(epsilon=0.1))["state"]["params"]["epsilon"]
-    ({'method': 'fipp'}, 0.1)
+    >>> describe("fipp", FIPP()), describe("wide", FIPP(epsilon=0.2))["state"]["params"]["epsilon"]
+    ({'method': 'fipp'}, 0.2)
     """
     if not type(aligner).__module__.startswith("fipp."):
         return None
@@ -115,8 +115,8 @@ def make_aligner(description: dict[str, Any]) -> BaseAligner:
     Examples
     --------
     >>> from fipp import FIPP
-    >>> make_aligner(describe("wide", FIPP(epsilon=0.1)))
-    FIPP(epsilon=0.1)
+    >>> make_aligner(describe("wide", FIPP(epsilon=0.2)))
+    FIPP(epsilon=0.2)
     """
     from fipp._inputs import make_aligner
 

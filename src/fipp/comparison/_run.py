@@ -122,8 +122,8 @@ def as_methods(methods: Methods) -> dict[str, BaseAligner]:
     Examples
     --------
     >>> from fipp import FIPP
-    >>> as_methods(["procrustes", FIPP(epsilon=0.1)])
-    {'procrustes': Procrustes(), 'FIPP(epsilon=0.1)': FIPP(epsilon=0.1)}
+    >>> as_methods(["procrustes", FIPP(epsilon=0.2)])
+    {'procrustes': Procrustes(), 'FIPP(epsilon=0.2)': FIPP(epsilon=0.2)}
     """
     if isinstance(methods, str):
         methods = METHODS if methods == "all" else [methods]

@@ -133,7 +133,7 @@ def distance_from(aligner: BaseAligner, settings: Mapping[str, Any]) -> tuple[in
     Examples
     --------
     >>> from fipp import FIPP
-    >>> distance_from(FIPP(), {"epsilon": 0.1, "lam": 1.0})
+    >>> distance_from(FIPP(), {"epsilon": 0.2, "lam": 1.0})
     (1, 0)
     """
     own = aligner.get_params(deep=True)
