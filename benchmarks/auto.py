@@ -25,7 +25,7 @@ benchmark = Benchmark("auto", PLAN, measure, minutes=20, obstacle=_data.obstacle
 
 
 def accuracy_table():
-    header = ["vectors", "seed", "pairs", "cosine", "CSLS", "best other", "seconds", "of processor", "chosen"]
+    header = ["vectors", "seed", "pairs", "cosine", "CSLS", "best other", "processor seconds", "chosen"]
     rows = [
         [
             _data.arrow(record["pair"]),
@@ -33,7 +33,6 @@ def accuracy_table():
             count(record["pairs"]),
             *(between(record[way]) for way in _data.WAYS),
             compare.best_other(record["pair"], record["size"]),
-            f"{record['seconds']:.0f}",
             f"{record['processor']:.0f}",
             record["chosen"],
         ]
