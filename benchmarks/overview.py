@@ -25,7 +25,7 @@ ROWS = {
     'FIPP as published (`method="fipp-published"`)': _setting("FIPP as published"),
     "the same, `self_learning=4000`": _setting("FIPP as published + self-learning 4,000"),
     'FIPP (`method="fipp"`)': _setting("FIPP"),
-    "the same, `self_learning=4000`, pairs that choose each other": _setting("FIPP + self-learning 4,000, mutual"),
+    "the same, `self_learning=4000`, pairs that choose each other": _setting("FIPP + self-learning 4,000"),
     "best of the other published methods ([side by side](docs/results/methods.md))": compare.best_score,
     '`method="auto"`, the default': lambda pair, size: f"**{auto.by_cosine(pair, size)}**",
     "the same without any pairs, from words spelled alike": lambda pair, size: unsupervised.by_cosine(pair),
