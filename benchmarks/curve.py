@@ -60,7 +60,9 @@ def draw(panels, path):
     figure = new_figure(3.1 * len(panels) + 0.6, 3.2)
     for axes, (pair, lines) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
         for place, (setting, points) in enumerate(lines.items()):
-            axes.plot(*zip(*points, strict=True), color=f"C{place}", marker=".", linewidth=1.4)
+            # The first line is broad, so that it shows where another lies upon it.
+            width, alpha = (4, 0.4) if place == 0 else (1.4, 1)
+            axes.plot(*zip(*points, strict=True), color=f"C{place}", marker=".", linewidth=width, alpha=alpha)
             axes.annotate(
                 setting,
                 (0.98, 0.04 + 0.075 * (len(lines) - 1 - place)),
