@@ -89,6 +89,46 @@ def methods_table(size):
     return _rendered(size, further=True)
 
 
+def mean(size, variant, value="map", **place):
+    """Return the mean of a figure over the pairs that have it: of the score, or of another by its name."""
+    return f"{_mean(_values(size, variant, value, place)):.3f}"
+
+
+def gain(size, variant, other, **place):
+    """Return by how much the mean score of a variant is above that of another, over the pairs that have both."""
+    mine, others = (_values(size, name, "map", place) for name in (variant, other))
+    both = mine.keys() & others.keys()
+    return _signed(_mean({pair: mine[pair] - others[pair] for pair in both}))
+
+
+def by_csls(size, variant):
+    """Return what CSLS adds to the mean score."""
+    by_cosine, by_csls = (_values(size, variant, "map", {"retrieval": way}) for way in _data.WAYS)
+    return _signed(_mean(by_csls) - _mean(by_cosine))
+
+
+def one(pair, size, variant, value="map"):
+    """Return a figure of one pair."""
+    figure = _values(size, variant, value, {})[pair]
+    return f"{figure:,}" if isinstance(figure, int) else f"{figure:.3f}"
+
+
+def _values(size, variant, value, place):
+    records = benchmark.find(size=size, variant=variant, **{"retrieval": "cosine", "measure": "bli", **place})
+    found = {each["pair"]: (each.get("test", {}) | each.get("fitted", {})).get(value) for each in records}
+    return {pair: figure for pair, figure in found.items() if figure is not None}
+
+
+def _mean(values):
+    if not values:
+        raise LookupError("the study has no such record: make results RUN=xling")
+    return sum(values.values()) / len(values)
+
+
+def _signed(difference):
+    return f"{difference:+.3f}".replace("-", "−")
+
+
 def _rendered(size, *, further):
     cells = _cells(further)
     records = [each for each in benchmark.find(size=size) if tuple(each[name] for name in PLACE) in cells]
