@@ -43,7 +43,7 @@ def measure(pair, size, method):
 
 @cache
 def _compared(pair, size):
-    own = {_SMALLER: VecMap("semi-supervised", vocabulary_cutoff=4000)}
+    own = {_SMALLER: VecMap("semi-supervised", max_words=4000)}
     methods = {name: own.get(name, name) for name in _methods(pair)}
     keep = ROOT / "build" / f"compare-{fingerprint()}.jsonl"
     keep.parent.mkdir(exist_ok=True)

@@ -13,7 +13,7 @@ from _tables import short, table
 
 from fipp import FIPP, Procrustes
 from fipp.aligners._holdout import held_out_parts
-from fipp.retrieve import gold_ranks
+from fipp.retrieve import ranks_of_gold
 
 PAIRS = ("en-fr", "en-ru", "en-fi", "fi-fr", "fi-ru", "ru-en", "fr-en100")
 COUNTS = (100, 300, 600, 1000, 5000)
@@ -46,7 +46,7 @@ def measure(pair, split, pairs, setting):
     source, target = _data.sides(pair)
     queries = alignment.aligner.transform(source.matrix[asked[:, 0]])
     keys = alignment.aligner.transform_target(target.matrix)
-    ranks = gold_ranks(queries, keys, np.arange(len(asked)), asked[:, 1])
+    ranks = ranks_of_gold(queries, keys, np.arange(len(asked)), asked[:, 1])
     return {"used": len(learned), "asked": len(asked), "cosine": np.mean(1 / ranks)}
 
 

@@ -27,7 +27,7 @@ ACROSS = "across, RG-65"
 BEFORE, PREPARED = "before", "FIPP's preprocessing alone"
 JUDGED = ("fipp", "procrustes")
 # As in docs/results/downstream.md: at their 20,000 words these take twenty minutes each.
-SMALLER = {f"vecmap-{mode}": {"vocabulary_cutoff": 4000} for mode in ("semi", "identical", "unsupervised")}
+SMALLER = {f"vecmap-{mode}": {"max_words": 4000} for mode in ("semi", "identical", "unsupervised")}
 
 
 @cache

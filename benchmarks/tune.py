@@ -18,7 +18,7 @@ def measure(pair, size, grid):
     seed, test = (_data.dictionary(pair, part) for part in (f"train.{size}", "test.2k"))
     selection = select(source, target, seed, components=GRIDS[grid])
     return {
-        "held out": selection.held_out,
+        "held out": selection.holdout,
         "chosen": list(selection.best_params.values()),
         "near": [sum(trial.within_error for trial in selection.table) - 1, len(selection.table) - 1],
         "held-out MRR": [selection.best_score, selection.best.standard_error],

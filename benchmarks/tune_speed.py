@@ -14,7 +14,7 @@ from fit import best_of, english_french, seconds_of
 from fipp import FIPP
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._score import reciprocal_ranks
-from fipp.retrieve import gold_ranks
+from fipp.retrieve import ranks_of_gold
 from fipp.selection import select
 from fipp.selection._grid import combinations
 
@@ -28,12 +28,12 @@ ROWS = {
 }
 
 
-def naive(X, Y, learned, held_out):
+def naive(X, Y, learned, holdout):
     """Fit and rank every setting by itself."""
     scores = []
     for settings in combinations(GRID):
         aligner = FIPP(**settings).fit(X, Y, learned)
-        ranks = gold_ranks(aligner.transform(X), aligner.transform_target(Y), held_out[:, 0], held_out[:, 1])
+        ranks = ranks_of_gold(aligner.transform(X), aligner.transform_target(Y), holdout[:, 0], holdout[:, 1])
         scores.append(np.mean(1 / ranks))
     return scores
 
@@ -41,17 +41,17 @@ def naive(X, Y, learned, held_out):
 def measure(pair):
     X, Y, pairs = english_french()
     (part,) = held_out_parts(pairs[:, 0])
-    learned, held_out = pairs[~part], pairs[part]
+    learned, holdout = pairs[~part], pairs[part]
     settings = combinations(GRID)
     fitted = FIPP().fit_many(X, Y, learned, settings=settings)
     return {
         "learned": len(learned),
-        "held out": len(held_out),
+        "held out": len(holdout),
         "single": best_of(lambda: FIPP().fit(X, Y, learned), 5),
         "grid": best_of(lambda: FIPP().fit_many(X, Y, learned, settings=settings), 3),
-        "ranking": best_of(lambda: reciprocal_ranks(fitted, X, Y, held_out), 3),
+        "ranking": best_of(lambda: reciprocal_ranks(fitted, X, Y, holdout), 3),
         "select": best_of(lambda: select(X, Y, pairs, refit=False), 3),
-        "apart": seconds_of(lambda: naive(X, Y, learned, held_out)),
+        "apart": seconds_of(lambda: naive(X, Y, learned, holdout)),
     }
 
 

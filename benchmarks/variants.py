@@ -13,11 +13,11 @@ VARIANTS = {
     "VecMap, supervised": METHODS["vecmap"],
     "VecMap, supervised, `regularization=0`": VecMap(regularization=0),
     "VecMap, semi-supervised, 20,000 words a side": METHODS["vecmap-semi"],
-    "VecMap, semi-supervised, 4,000 words a side": VecMap("semi-supervised", vocabulary_cutoff=4000),
-    "VecMap, unsupervised, 4,000 words a side": VecMap("unsupervised", vocabulary_cutoff=4000),
+    "VecMap, semi-supervised, 4,000 words a side": VecMap("semi-supervised", max_words=4000),
+    "VecMap, unsupervised, 4,000 words a side": VecMap("unsupervised", max_words=4000),
     "ICP": ICP(),
     "Gromov-Wasserstein, 2,000 words a side": GromovWasserstein(),
-    "Gromov-Wasserstein, 1,000 words a side": GromovWasserstein(n_words=1000),
+    "Gromov-Wasserstein, 1,000 words a side": GromovWasserstein(max_words=1000),
     "MUSE, adversarial": METHODS["muse-adversarial"],
 }
 NONE = "none"

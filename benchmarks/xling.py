@@ -11,9 +11,9 @@ import _data
 from _benchmark import Benchmark
 from _figures import Figure
 
-from fipp import study
-from fipp.study._cell import run_cell
-from fipp.study._discover import SimilaritySet
+from fipp import reproduce
+from fipp.reproduce._cell import run_cell
+from fipp.reproduce._discover import SimilaritySet
 
 PLACE = ("pair", "size", "variant", "retrieval", "measure")
 """What tells the records of the study apart."""
@@ -39,7 +39,7 @@ def _cells(further):
         for pair in _data.VISIBLE
         for language, name in zip(pair.split("-"), _data.PAIRS[pair], strict=False)
     }
-    data = study.Data(
+    data = reproduce.Data(
         vectors={name.split(":")[1]: [path] for name, path in chosen.items()},
         dictionaries={
             (pair, *part.split(".")): dictionaries / pair / f"{part}.tsv"
@@ -52,13 +52,13 @@ def _cells(further):
             for name, languages in SIMILARITY.items()
         ),
     )
-    methods = [*(column.variant for column in study.TABLES[OWN_PAGE].columns), *FURTHER] if further else None
-    cells = study.make_plan(data, pairs=sorted(_data.VISIBLE), tables=_tables(further), methods=methods)
+    methods = [*(column.variant for column in reproduce.TABLES[OWN_PAGE].columns), *FURTHER] if further else None
+    cells = reproduce.make_plan(data, pairs=sorted(_data.VISIBLE), tables=_tables(further), methods=methods)
     return {tuple(getattr(cell, name) for name in PLACE): cell for cell in cells}
 
 
 def _tables(further):
-    return [OWN_PAGE] if further else [name for name in study.TABLES if name != OWN_PAGE]
+    return [OWN_PAGE] if further else [name for name in reproduce.TABLES if name != OWN_PAGE]
 
 
 def _set_name(file, languages):
@@ -132,7 +132,7 @@ def _signed(difference):
 def _rendered(size, *, further):
     cells = _cells(further)
     records = [each for each in benchmark.find(size=size) if tuple(each[name] for name in PLACE) in cells]
-    return study.render(study.make_tables(*_placed(records), _tables(further))).strip()
+    return reproduce.render(reproduce.make_tables(*_placed(records), _tables(further))).strip()
 
 
 def _placed(records):
@@ -154,7 +154,7 @@ def _drawn(field, pair, size):
 def draw(records, path):
     """Draw one figure by the study's own function."""
     with tempfile.TemporaryDirectory() as folder:
-        (drawn,) = study.plot_study(*_placed(records), folder)
+        (drawn,) = reproduce.plot_study(*_placed(records), folder)
         Path(path).write_bytes(drawn.read_bytes())
 
 

@@ -25,7 +25,7 @@ for_seed, for_training, for_test = pairs[0::3], pairs[1::3], pairs[2::3]
 
 
 def texts(pairs, side, count):
-    """Give texts of eight words around a topic among twelve others, in one of the languages."""
+    """Return texts of eight words around a topic among twelve others, in one of the languages."""
     english = [source for source, _ in pairs]
     matrix = demo.source.matrix[demo.source.find(english)]
     centres = demo.source.matrix[demo.source.find(TOPICS.values())]

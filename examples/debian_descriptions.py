@@ -41,7 +41,7 @@ CNN = {
     **{"learning_rate": 2e-3, "epochs": 8, "patience": 2},
 }
 # At their 20,000 words, each of these takes twenty minutes of a processor and more.
-SMALLER = {f"vecmap-{mode}": {"vocabulary_cutoff": 4000} for mode in ("semi", "identical", "unsupervised")}
+SMALLER = {f"vecmap-{mode}": {"max_words": 4000} for mode in ("semi", "identical", "unsupervised")}
 NOT_ALIGNED, ENGLISH = "not aligned", "English itself"
 
 
@@ -68,7 +68,7 @@ def stanzas(path: Path) -> Iterator[dict[str, str]]:
 
 
 def read_packages(folder: Path) -> dict[str, tuple[str, str]]:
-    """Give section and source package of each package; the first file that names it counts."""
+    """Return section and source package of each package; the first file that names it counts."""
     found: dict[str, tuple[str, str]] = {}
     for path in files_of(folder, "Packages"):
         for fields in stanzas(path):
@@ -80,7 +80,7 @@ def read_packages(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def read_descriptions(folder: Path, language: str) -> dict[str, str]:
-    """Give the description of each package in a language: the short one and the long one."""
+    """Return the description of each package in a language: the short one and the long one."""
     found: dict[str, str] = {}
     for path in files_of(folder, f"Translation-{language}"):
         for fields in stanzas(path):
@@ -103,7 +103,7 @@ def is_for_training(source: str) -> bool:
 
 
 def choose_sections(packages: Mapping[str, tuple[str, str]], rarest: Mapping[str, str], least: int) -> list[str]:
-    """Give the sections that have at least so many descriptions in the language that has the fewest."""
+    """Return the sections that have at least so many descriptions in the language that has the fewest."""
     counts = Counter(packages[name][0] for name in rarest if name in packages)
     return sorted(section for section, count in counts.items() if count >= least)
 
@@ -115,7 +115,7 @@ def corpus(
     training: bool,
     only: Mapping[str, str] | None = None,
 ) -> DocumentCorpus:
-    """Give the descriptions of one half; a text that several packages share is taken once.
+    """Return the descriptions of one half; a text that several packages share is taken once.
 
     With ``only``, those of packages that are described there too.
     """
@@ -128,7 +128,7 @@ def corpus(
 
 
 def space_of(name: str, source: fipp.Vectors, target: fipp.Vectors, seed: fipp.Lexicon) -> tuple[object, dict]:
-    """Give the space of a method, or the reason why there is none; and how long it took and what it warned of."""
+    """Return the space of a method, or the reason why there is none; and how long it took and what it warned of."""
     if name in (ENGLISH, NOT_ALIGNED):
         return (source, source if name == ENGLISH else target), {}
     started = time.process_time()

@@ -23,7 +23,7 @@ for_seed, for_training, for_test = pairs[0::3], pairs[1::3], pairs[2::3]
 
 
 def sentences(pairs, side, count):
-    """Give premises of two words with hypotheses of one: one of the two, or another word."""
+    """Return premises of two words with hypotheses of one: one of the two, or another word."""
     premises, hypotheses, labels = [], [], []
     for _ in range(count):
         *premise, other = rng.choice(len(pairs), 3, replace=False)

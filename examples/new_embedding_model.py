@@ -22,7 +22,7 @@ BLOCK = 5_000
 
 
 def make_models(n_topics: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    """Give the same documents as two models see them: a little differently, and not by a linear map."""
+    """Return the same documents as two models see them: a little differently, and not by a linear map."""
     rng = np.random.default_rng(0)
     about = rng.standard_normal((N_DOCUMENTS, n_topics)) * np.geomspace(1, 0.2, n_topics)
 
@@ -34,7 +34,7 @@ def make_models(n_topics: int = 60) -> tuple[np.ndarray, np.ndarray]:
 
 
 def recall_at_10(queries: np.ndarray, documents: np.ndarray, truth: np.ndarray) -> float:
-    """Give the share of the ten nearest neighbours by the truth that are among the ten found, the query left out."""
+    """Return the share of the ten nearest neighbours by the truth that are among the ten found, the query left out."""
     kept = 0
     for i, (found, wanted) in enumerate(zip(nearest(queries, documents), nearest(truth, truth), strict=True)):
         kept += len((set(found) & set(wanted)) - {i})

@@ -11,7 +11,7 @@ from fipp import FIPP, FippError, FippWarning, Lexicon, Procrustes, Vectors
 from fipp.aligners import BaseAligner
 from fipp.aligners._holdout import held_out_parts
 from fipp.preprocess import Isotropic, with_components
-from fipp.retrieve import gold_ranks
+from fipp.retrieve import ranks_of_gold
 from fipp.selection import select
 
 GRID = {"epsilon": [0.05, 0.2, None], "lam": [0.25, 1.0]}
@@ -26,15 +26,15 @@ def spaces(rng):
     return X, Y, pairs
 
 
-def reciprocal_ranks_by_loop(aligner, X, Y, held_out):
+def reciprocal_ranks_by_loop(aligner, X, Y, holdout):
     """For each word, 1 / rank of its best translation by cosine; every step by hand, in float64."""
     mapped = aligner.transform(X).astype(float)
     keys = aligner.transform_target(Y).astype(float)
     keys /= np.linalg.norm(keys, axis=1, keepdims=True)
     found = []
-    for word in sorted(set(held_out[:, 0])):
+    for word in sorted(set(holdout[:, 0])):
         scores = keys @ (mapped[word] / np.linalg.norm(mapped[word]))
-        ranks = [(scores >= scores[gold]).sum() for source, gold in held_out if source == word]
+        ranks = [(scores >= scores[gold]).sum() for source, gold in holdout if source == word]
         found.append(1 / min(ranks))
     return np.array(found)
 
@@ -91,13 +91,13 @@ def test_held_out_pairs_are_never_fitted_and_all_pairs_are_in_the_end(spaces, sp
     assert set(map(tuple, last.tolist())) == everything
     held_out_words = []
     for learned in tried[::2]:
-        held_out = everything - set(map(tuple, learned.tolist()))
-        words = {source for source, _ in held_out}
+        holdout = everything - set(map(tuple, learned.tolist()))
+        words = {source for source, _ in holdout}
         assert words and not words & set(learned[:, 0].tolist())
         held_out_words += words
-    assert len(held_out_words) == len(set(held_out_words)) == selection.held_out
+    assert len(held_out_words) == len(set(held_out_words)) == selection.holdout
     expected = {None: 24, 3: 120}[how.get("folds")] if "holdout" not in how else 48
-    assert selection.held_out == expected and selection.pairs == len(pairs)
+    assert selection.holdout == expected and selection.pairs == len(pairs)
 
 
 @pytest.mark.parametrize("retrieval", ["cosine", "dot", "csls"])
@@ -112,7 +112,9 @@ def test_the_scores_are_those_of_separate_fits(spaces, retrieval):
         if retrieval == "cosine":
             found = reciprocal_ranks_by_loop(aligner, X, Y, pairs[part])
         else:
-            ranks = gold_ranks(aligner.transform(X), aligner.transform_target(Y), *pairs[part].T, retrieval=retrieval)
+            ranks = ranks_of_gold(
+                aligner.transform(X), aligner.transform_target(Y), *pairs[part].T, retrieval=retrieval
+            )
             found = np.array([(1 / ranks)[pairs[part][:, 0] == word].max() for word in np.unique(pairs[part][:, 0])])
         assert trial.mrr == pytest.approx(found.mean(), abs=1e-9)
         assert trial.standard_error == pytest.approx(found.std(ddof=1) / len(found) ** 0.5)
@@ -211,7 +213,7 @@ def test_words_give_an_alignment_that_knows_its_held_out_score(spaces, tmp_path)
     assert selection.alignment.seed["total"] == len(pairs) + 1
     selection.alignment.save(tmp_path / "m.fipp")
     kept = fipp.Alignment.load(tmp_path / "m.fipp").scores["selection"]
-    assert kept["best_score"] == selection.best_score and kept["held_out"] == 24
+    assert kept["best_score"] == selection.best_score and kept["holdout"] == 24
 
 
 def test_words_in_other_case_do_not_slip_from_one_side_to_the_other():
@@ -232,7 +234,7 @@ def test_five_source_words_are_enough(spaces):
     X, Y, _ = spaces
     with pytest.warns(FippWarning, match="5 pairs are fewer than"):
         selection = select(X, Y, [(i, i) for i in range(5)])
-    assert selection.held_out == 2 and np.isfinite(selection.best.standard_error)
+    assert selection.holdout == 2 and np.isfinite(selection.best.standard_error)
 
 
 @pytest.mark.parametrize(

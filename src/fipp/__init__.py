@@ -17,9 +17,9 @@ if TYPE_CHECKING:
         linalg,
         preprocess,
         report,
+        reproduce,
         retrieve,
         selection,
-        study,
     )
     from fipp._align import align
     from fipp._alignment import Alignment, Translation
@@ -55,7 +55,7 @@ else:
     # that `fipp --help` answers at once.
     _MODULES = {
         "aligners", "comparison", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve",
-        "selection", "study",
+        "reproduce", "selection",
     }  # fmt: skip
     _HOME = {
         "CCA": "fipp.aligners",
@@ -142,7 +142,7 @@ __all__ = [
     "pip_distance",
     "preprocess",
     "report",
+    "reproduce",
     "retrieve",
     "selection",
-    "study",
 ]

@@ -56,7 +56,7 @@ def align(
     --------
     >>> import fipp
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed.head(100), n_words=4000)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed.head(100), max_words=4000)
     >>> alignment.translate("house")[0].word
     'maison'
     >>> alignment.evaluate(demo.test).p_at_10 > 0.9

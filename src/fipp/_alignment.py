@@ -17,8 +17,8 @@ from fipp._version import __version__
 from fipp.aligners import BaseAligner
 from fipp.aligners._state import from_state, to_state
 from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
-from fipp.evaluate._parts import Part
 from fipp.evaluate._seen import seed_keys, seen_queries
+from fipp.evaluate._slices import Slice
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
 from fipp.io._model import read_model, write_model
@@ -452,7 +452,7 @@ def _check_vectors(
         )
 
 
-def _with_totals(parts: Mapping[str, Part], lexicon: Lexicon, labels: Sequence[str] | None) -> dict[str, Part]:
+def _with_totals(parts: Mapping[str, Slice], lexicon: Lexicon, labels: Sequence[str] | None) -> dict[str, Slice]:
     """Count the source words of each part of a lexicon, whether they were found or not."""
     words: dict[str, set[str]] = {}
     for (word, _), label in zip(lexicon, labels or (), strict=labels is not None):

@@ -18,7 +18,7 @@ LexiconLike = Lexicon | str | os.PathLike[str] | Iterable[tuple[str, str]]
 
 
 def as_vectors(vectors: VectorsLike) -> Vectors:
-    """Give vectors, read from a file if a path is given.
+    """Return vectors, read from a file if a path is given.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def as_vectors(vectors: VectorsLike) -> Vectors:
 
 
 def as_lexicon(lexicon: LexiconLike) -> Lexicon:
-    """Give a lexicon, read from a file if a path is given, or made of pairs.
+    """Return a lexicon, read from a file if a path is given, or made of pairs.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def words_spelled_alike(source: Vectors, target: Vectors) -> Lexicon:
 
 
 def make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseAligner:
-    """Give a new aligner of this name, or like the one given, with these settings.
+    """Return a new aligner of this name, or like the one given, with these settings.
 
     Examples
     --------

@@ -48,7 +48,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: NDArray) -> NDArray[np.float32]:
-        """Give the rows of ``X`` as this preprocessing leaves them.
+        """Return the rows of ``X`` as this preprocessing leaves them.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ _BY_NAME: dict[str, Any] = {
 
 
 def make_preprocess(preprocess: str | Any | None) -> Any:
-    """Give a fresh transformer for the name of a preprocessing, a chain of names, or a transformer.
+    """Return a fresh transformer for the name of a preprocessing, a chain of names, or a transformer.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def make_preprocess(preprocess: str | Any | None) -> Any:
 
 
 def with_components(preprocess: str | Any | None, n_components: int) -> Any:
-    """Give a preprocessing with another number of components to remove.
+    """Return a preprocessing with another number of components to remove.
 
     Parameters
     ----------

@@ -10,12 +10,12 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "vecmap-semi": {"window": 3, "growth": 4.0},
     "vecmap-identical": {"window": 3, "growth": 4.0},
     "vecmap-unsupervised": {"window": 3, "growth": 4.0},
-    "muse-adversarial": {"n_steps": 30, "n_restarts": 1, "n_refinements": 2, "n_components": 10, "hidden": 16},
+    "muse-adversarial": {"n_steps": 30, "n_restarts": 1, "n_iterations": 2, "n_components": 10, "hidden": 16},
     "icp": {"n_starts": 4, "n_candidates": 2, "n_epochs": 1},
-    "gwa": {"n_words": 150, "max_iter": 5},
+    "gwa": {"max_words": 150, "n_iterations": 5},
     "ranking": {"n_steps": 4},
     # From the pairs given, which it takes for guesses.
-    "unsupervised": {"n_rounds": 1, "start": "spelling", "margin": 0.0},
+    "unsupervised": {"n_iterations": 1, "start": "spelling", "margin": 0.0},
 }
 
 CHEAP: dict[str, BaseAligner] = {

@@ -14,9 +14,9 @@ from sklearn.base import clone
 
 from fipp import Alignment, Auto, FippWarning, Local, Procrustes, SelfLearning, Spectral, Vectors
 from fipp._deadline import Deadline
+from fipp.aligners._auto_search import Search
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._score import reciprocal_ranks, reciprocal_ranks_by_cosine_and_csls
-from fipp.aligners._search import Search
 from fipp.evaluate import bli
 
 N, SEED = 800, 220
@@ -32,7 +32,7 @@ def mrr(aligner, X, Y):
 
 
 def stretched(rng, d1=40, d2=40, noise=0.5):
-    """Give two noisy views, each stretched along its own axes: no rotation brings them together."""
+    """Return two noisy views, each stretched along its own axes: no rotation brings them together."""
     hidden = rng.standard_normal((N, 20)) * np.linspace(2, 0.5, 20)
     sides = []
     for d in (d1, d2):
@@ -42,14 +42,14 @@ def stretched(rng, d1=40, d2=40, noise=0.5):
 
 
 def turned(rng):
-    """Give a space and the same turned, with noise in the place of everything that a freer map could learn."""
+    """Return a space and the same turned, with noise in the place of everything that a freer map could learn."""
     X = rng.standard_normal((N, 60))
     Y = X @ np.linalg.qr(rng.standard_normal((60, 60)))[0] + 1.3 * rng.standard_normal((N, 60))
     return X.astype(np.float32), Y.astype(np.float32)
 
 
 def bent(rng):
-    """Give a space of few dimensions and the same bent, as no linear map is."""
+    """Return a space of few dimensions and the same bent, as no linear map is."""
     hidden = rng.standard_normal((N, 5))
     hidden /= np.linalg.norm(hidden, axis=1, keepdims=True)
     bend = 0.8 * np.sin(2 * hidden @ rng.standard_normal((5, 10)))
@@ -200,7 +200,7 @@ def test_a_budget_leaves_out_what_it_has_not_enough_for_and_tries_the_rest(space
 
 
 @pytest.mark.parametrize(
-    ("n_words", "n_pairs", "left_out"),
+    ("max_words", "n_pairs", "left_out"),
     [
         (50_000, 987, set()),
         (50_000, 4581, set()),
@@ -208,8 +208,8 @@ def test_a_budget_leaves_out_what_it_has_not_enough_for_and_tries_the_rest(space
         (3_000_000, 5000, {"self-learning", "ranking"}),
     ],
 )
-def test_the_default_budget_is_enough_for_a_million_words_and_for_plain_methods_on_more(n_words, n_pairs, left_out):
-    vocabulary = np.broadcast_to(np.float32(1), (n_words, 300))
+def test_the_default_budget_is_enough_for_a_million_words_and_for_plain_methods_on_more(max_words, n_pairs, left_out):
+    vocabulary = np.broadcast_to(np.float32(1), (max_words, 300))
     search = Search(vocabulary, vocabulary, pairs(0, n_pairs), 0, 20_000)
     stages = [stage._replace(run=lambda: search.trials.append(None)) for stage in search._stages()]
     search._stages = lambda: stages
@@ -308,12 +308,12 @@ def test_rows_of_zeros_stay_zero(chosen):
 
 
 def test_settings_can_be_cloned_and_set(chosen):
-    copied = clone(chosen).set_params(n_words=500)
-    assert copied.get_params() == {"budget": 50.0, "deadline": None, "n_words": 500, "random_state": 0}
+    copied = clone(chosen).set_params(max_words=500)
+    assert copied.get_params() == {"budget": 50.0, "deadline": None, "max_words": 500, "random_state": 0}
     assert not hasattr(copied, "map_") and not hasattr(copied, "aligner_")
 
 
-@pytest.mark.parametrize("wrong", [{"budget": -1}, {"deadline": -1}, {"n_words": 0}, {"random_state": -1}], ids=str)
+@pytest.mark.parametrize("wrong", [{"budget": -1}, {"deadline": -1}, {"max_words": 0}, {"random_state": -1}], ids=str)
 def test_invalid_settings_are_refused_and_named(wrong, spaces):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Auto(**wrong).fit(*spaces)

@@ -87,7 +87,7 @@ def test_the_matching_is_as_heavy_as_an_optimal_assignment(n, m, share, seed):
 
 def test_a_round_of_dlv_is_the_optimal_assignment_of_all_words(rng):
     X, Y = turned(rng, n=120, noise=0.5)
-    aligner = DLV(n_neighbours=95, n_rounds=1).fit(X, Y, SEED)
+    aligner = DLV(n_neighbours=95, n_iterations=1).fit(X, Y, SEED)
     first = Procrustes("unit+centre+unit").fit(X, Y, SEED)
     source, target = (side.astype(float)[25:] for side in (first.transform(X), first.transform_target(Y)))
     mean = target.mean(axis=0)
@@ -109,12 +109,12 @@ def likelihood(aligner, X, Y):
 
 def test_every_round_of_dlv_makes_its_objective_smaller(rng):
     X, Y = turned(rng, n=150, noise=0.6)
-    values = [likelihood(DLV(125, n_rounds=n).fit(X, Y, SEED), X, Y) for n in (1, 2, 3, 20)]
+    values = [likelihood(DLV(125, n_iterations=n).fit(X, Y, SEED), X, Y) for n in (1, 2, 3, 20)]
     assert all(later <= earlier + 1e-4 for earlier, later in pairwise(values))
 
 
 def test_dlv_stops_when_the_matching_stays(rng):
-    aligner = DLV(n_rounds=100).fit(*turned(rng, noise=0.3), SEED)
+    aligner = DLV(n_iterations=100).fit(*turned(rng, noise=0.3), SEED)
     assert aligner.n_iter_ < 100
 
 
@@ -159,7 +159,7 @@ def test_no_word_of_the_seed_gets_a_second_translation_and_no_rare_word_any(rng,
 def test_without_rounds_it_is_procrustes(rng, cls):
     X, Y = turned(rng, noise=0.3)
     expected = Procrustes("unit+centre+unit").fit(X, Y, SEED)
-    np.testing.assert_array_equal(cls(n_rounds=0).fit(X, Y, SEED).map_, expected.map_)
+    np.testing.assert_array_equal(cls(n_iterations=0).fit(X, Y, SEED).map_, expected.map_)
 
 
 @pytest.mark.parametrize("cls", BOTH)

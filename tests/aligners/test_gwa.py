@@ -53,7 +53,7 @@ def test_a_planted_rotation_is_found_under_noise_far_better_than_by_chance(words
 
 
 def test_words_that_were_not_coupled_are_mapped_too(words, turn):
-    aligner = GromovWasserstein(n_words=120).fit(words @ turn.T, words)
+    aligner = GromovWasserstein(max_words=120).fit(words @ turn.T, words)
     assert aligner.induced_pairs_.shape == (120, 2)
     assert aligner.score(words @ turn.T, words) == 1
     assert not aligner.collapsed_
@@ -63,7 +63,7 @@ def test_words_that_were_not_coupled_are_mapped_too(words, turn):
 def test_the_coupling_is_that_of_pots_own_solver(two_sides, epsilon):
     A, B = two_sides
     expected, log = ot.gromov.entropic_gromov_wasserstein(
-        A @ A.T, B @ B.T, epsilon=epsilon, max_iter=300, tol=1e-7, log=True, numItermax=300, warn=False
+        A @ A.T, B @ B.T, epsilon=epsilon, n_iterations=300, tol=1e-7, log=True, numItermax=300, warn=False
     )
     found = couple(A, B, epsilon, 300, 1e-6)
     np.testing.assert_allclose(found.gamma, expected, atol=1e-4)
@@ -93,7 +93,7 @@ def test_the_map_is_the_rotation_nearest_to_the_coupled_words(words, turn):
     X = words @ turn.T
     aligner = GromovWasserstein(preprocess="unit").fit(X, words)
     A, B = (unit_rows(side).astype(np.float64) for side in (X, words))
-    gamma = couple(A, B, aligner.epsilon, aligner.max_iter, aligner.tolerance).gamma
+    gamma = couple(A, B, aligner.epsilon, aligner.n_iterations, aligner.tolerance).gamma
     # Every pair of words a row, weighted by how much of one goes to the other.
     weights = np.sqrt(gamma).ravel()[:, None]
     omega, _ = scipy.linalg.orthogonal_procrustes(weights * np.repeat(A, 200, axis=0), weights * np.tile(B, (200, 1)))
@@ -149,11 +149,11 @@ def test_words_without_a_vector_are_not_coupled(words, turn):
         GromovWasserstein().fit(np.zeros_like(X), words)
 
 
-@pytest.mark.parametrize("n_words", [200, 100], ids=["judged by coupled words", "judged by others"])
-def test_unrelated_vectors_are_called_chance(rng, words, n_words):
+@pytest.mark.parametrize("max_words", [200, 100], ids=["judged by coupled words", "judged by others"])
+def test_unrelated_vectors_are_called_chance(rng, words, max_words):
     unrelated = rng.standard_normal((200, 20)) ** 3
     with pytest.warns(FippWarning, match="no better than chance"):
-        aligner = GromovWasserstein(n_words, max_iter=30).fit(unrelated, words)
+        aligner = GromovWasserstein(max_words, n_iterations=30).fit(unrelated, words)
     assert aligner.collapsed_
     assert aligner.mutual_csls_ < 2 * aligner.chance_csls_
 
@@ -172,7 +172,7 @@ def test_an_epsilon_that_double_precision_cannot_hold_is_refused_with_advice(wor
 def test_a_saved_model_maps_as_before(words, turn, tmp_path):
     X = (words @ turn.T).astype(np.float32)
     source, target = (Vectors([f"{i}" for i in range(200)], side) for side in (X, words))
-    alignment = align(source, target, method="gwa", n_words=150)
+    alignment = align(source, target, method="gwa", max_words=150)
     alignment.save(tmp_path / "model.fipp")
     again = Alignment.load(tmp_path / "model.fipp").aligner
     np.testing.assert_array_equal(again.transform(X), alignment.aligner.transform(X))

@@ -17,7 +17,7 @@ def pairs(start, stop):
 
 
 def bent(rng, d1=10, d2=10):
-    """Give two spaces, the second turned and then bent: the same way for words that are near each other."""
+    """Return two spaces, the second turned and then bent: the same way for words that are near each other."""
     hidden = rng.standard_normal((N, 5))
     hidden /= np.linalg.norm(hidden, axis=1, keepdims=True)
     turns = [np.linalg.qr(rng.standard_normal((d, d)))[0][:5] for d in (d1, d2)]

@@ -6,8 +6,8 @@ import scipy.linalg
 
 import fipp
 from fipp import MUSE, Alignment, FippError, FippWarning, Procrustes, Vectors
-from fipp.aligners._refinement import Refinement
-from fipp.retrieve import gold_ranks
+from fipp.aligners._procrustes_refinement import Refinement
+from fipp.retrieve import ranks_of_gold
 
 
 def turned(rng, d=12, n=600, noise=0.0):
@@ -32,7 +32,7 @@ def test_refinement_learns_from_words_beyond_few_pairs(rng):
     seed, rest = rows(15), np.arange(20, 600)
     plain, refined = (cls(preprocess="unit").fit(X, Y, seed) for cls in (Procrustes, MUSE))
     first, then = (
-        np.mean(gold_ranks(aligner.transform(X), aligner.transform_target(Y), rest, rest) == 1)
+        np.mean(ranks_of_gold(aligner.transform(X), aligner.transform_target(Y), rest, rest) == 1)
         for aligner in (plain, refined)
     )
     assert then > first + 0.1
@@ -49,14 +49,14 @@ def test_one_refinement_is_procrustes_on_mutual_csls_neighbours(rng):
     forth, back = csls.argmax(axis=1), csls.argmax(axis=0)
     mutual = [(i, j) for i, j in enumerate(forth) if back[j] == i]
     expected = Procrustes().fit(X, Y, mutual).map_
-    aligner = MUSE(n_refinements=1, preprocess="unit").fit(X, Y, rows(15))
+    aligner = MUSE(n_iterations=1, preprocess="unit").fit(X, Y, rows(15))
     assert aligner.n_rounds_ == 1
     np.testing.assert_allclose(aligner.map_, expected, atol=1e-5)
 
 
 def test_the_map_with_the_best_mean_cosine_is_kept(rng):
     X, Y, _ = turned(rng, d=8, n=200, noise=0.6)
-    criteria = [MUSE(n_refinements=n).fit(X, Y, rows(12)).criterion_ for n in range(4)]
+    criteria = [MUSE(n_iterations=n).fit(X, Y, rows(12)).criterion_ for n in range(4)]
     assert criteria == sorted(criteria)
 
 
@@ -94,7 +94,7 @@ GAME = {"mode": "adversarial", "n_steps": 100, "hidden": 64, "n_restarts": 2, "p
 def test_a_game_without_pairs_finds_a_planted_rotation_and_is_the_same_every_time(rng):
     pytest.importorskip("torch", reason="torch, which the adversarial start takes, is not installed")
     X, Y, turn = skewed(rng)
-    first, second = (MUSE(**GAME, n_refinements=0).fit(X, Y) for _ in range(2))
+    first, second = (MUSE(**GAME, n_iterations=0).fit(X, Y) for _ in range(2))
     assert np.trace(first.map_.T @ turn) / 10 > 0.8
     np.testing.assert_array_equal(first.map_, second.map_)
     assert len(first.pairs_) == 0 and first.restart_criteria_.shape == (2,)
@@ -151,7 +151,7 @@ def test_consistency_is_the_share_of_mutual_pairs_found_by_the_rotation_of_the_o
     for known, wanted in (halves, halves[::-1]):
         omega = scipy.linalg.orthogonal_procrustes(A[known[:, 0]], B[known[:, 1]])[0]
         found += sum(np.argmax(A[i] @ omega @ B.T) == j for i, j in wanted)
-    refinement = Refinement(A.astype(np.float32), B.astype(np.float32), n_rounds=0)
+    refinement = Refinement(A.astype(np.float32), B.astype(np.float32), n_iterations=0)
     assert refinement.consistency(turn.astype(np.float32), random_state=3) == found / len(mutual)
     assert 0 < found < len(mutual)
 
@@ -172,7 +172,7 @@ def test_the_map_is_the_rotation_of_its_induced_pairs(rng):
     assert aligner.n_rounds_ and len(aligner.induced_pairs_) > 100
     expected = Procrustes("unit").fit(X, Y, aligner.induced_pairs_).map_
     np.testing.assert_allclose(aligner.map_, expected, atol=1e-5)
-    alone = MUSE(preprocess="unit", n_refinements=0).fit(X, Y, given)
+    alone = MUSE(preprocess="unit", n_iterations=0).fit(X, Y, given)
     assert alone.induced_pairs_.shape == (0, 2)
 
 

@@ -36,7 +36,7 @@ def pairs(start, stop):
 
 
 def noisy(rng, d1=12, d2=12):
-    """Give two views of the same words with noise that differs from direction to direction, which rotations ignore."""
+    """Return two views of the same words with noise that differs from direction to direction, unlike a rotation."""
     hidden = rng.standard_normal((N, 8))
     turns = [np.linalg.qr(rng.standard_normal((d, d)))[0] for d in (d1, d2)]
     noise = [np.pad(np.zeros(8), (0, d - 8), constant_values=1.5) + 0.3 for d in (d1, d2)]
@@ -58,7 +58,7 @@ def mrr(aligner, X, Y):
 
 @pytest.fixture
 def contest(rng):
-    """Give words of both sides and a contest with words of several translations, on either side."""
+    """Return words of both sides and a contest with words of several translations, on either side."""
     known = np.array([[0, 0], [0, 1], [1, 1], [2, 2], [3, 3], [4, 2]])
     near = [rng.permuted(np.tile(np.arange(9), (6, 1)), axis=1)[:, :4] for _ in range(2)]
     return rng.standard_normal((9, 5)), rng.standard_normal((9, 5)), Contest(known, (5, 4), *near)
@@ -271,7 +271,7 @@ def test_rare_words_of_pairs_are_listed_after_the_frequent_ones():
         {"n_steps": -1},
         {"temperature": 0},
         {"n_neighbours": 0},
-        {"n_words": 0},
+        {"max_words": 0},
         {"holdout": 0.7},
     ],
     ids=str,

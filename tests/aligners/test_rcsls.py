@@ -76,7 +76,7 @@ def test_pairs_come_closer_than_by_procrustes_under_noise(rng):
 @pytest.mark.parametrize("learning_rate", ["auto", 1e-3, 10.0, 1e6])
 def test_the_loss_falls_with_every_step_whatever_the_learning_rate(rng, learning_rate):
     X, Y = turned(rng, noise=0.5)
-    aligner = RCSLS(learning_rate=learning_rate, validation=None).fit(X, Y, PAIRS)
+    aligner = RCSLS(learning_rate=learning_rate, holdout=None).fit(X, Y, PAIRS)
     assert (np.diff(aligner.losses_) < 0).all()
     assert aligner.n_iter_ == len(aligner.losses_) - 1 <= 10
     assert np.isfinite(aligner.map_).all()
@@ -84,7 +84,7 @@ def test_the_loss_falls_with_every_step_whatever_the_learning_rate(rng, learning
 
 def test_the_last_loss_is_that_of_the_map_returned(rng):
     X, Y = turned(rng, noise=0.5)
-    aligner = RCSLS(n_neighbours=4, validation=None).fit(X, Y, PAIRS)
+    aligner = RCSLS(n_neighbours=4, holdout=None).fit(X, Y, PAIRS)
     U, V = aligner.source_preprocess_.transform(X), aligner.target_preprocess_.transform(Y)
     W = aligner.map_.astype(float)
     assert aligner.losses_[-1] == pytest.approx(literal_loss(W, U[:150], V[:150], U, V, 4), abs=1e-4)
@@ -93,7 +93,7 @@ def test_the_last_loss_is_that_of_the_map_returned(rng):
 def test_singular_values_stay_at_most_1_where_they_should(rng):
     X, Y = turned(rng, noise=0.5)
     free, cut, turn = (
-        np.linalg.svd(RCSLS(constraint, validation=None).fit(X, Y, PAIRS).map_)[1]
+        np.linalg.svd(RCSLS(constraint, holdout=None).fit(X, Y, PAIRS).map_)[1]
         for constraint in ("none", "spectral", "orthogonal")
     )
     assert free.max() > 1.01
@@ -106,7 +106,7 @@ def test_as_many_steps_are_taken_as_were_best_for_the_held_out_pairs(rng):
     X, Y = turned(rng, noise=0.7)
     aligner = RCSLS(n_iterations=15).fit(X, Y, PAIRS)
     assert aligner.n_iter_ == np.argmax(aligner.validation_scores_)
-    given = RCSLS(n_iterations=aligner.n_iter_, validation=None).fit(X, Y, PAIRS)
+    given = RCSLS(n_iterations=aligner.n_iter_, holdout=None).fit(X, Y, PAIRS)
     np.testing.assert_array_equal(aligner.map_, given.map_)
     assert len(given.validation_scores_) == 0
 

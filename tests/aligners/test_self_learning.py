@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fipp import FIPP, FippWarning
-from fipp.aligners._self_learning import induce_pairs
+from fipp.aligners._appendix_c import induce_pairs
 
 PAIRS = np.stack([np.arange(30), np.arange(30)], axis=1)
 RULES = ["one-to-one", "mutual", "one-way"]

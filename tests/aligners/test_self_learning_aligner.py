@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from fipp import FIPP, Alignment, FippError, FippWarning, Local, Procrustes, Ridge, SelfLearning, Spectral, Vectors
 from fipp.aligners._consistency import MARGIN, SURE, consistency
-from fipp.aligners._self_learned import Learned, Round, chance_consistency, plan
+from fipp.aligners._self_learning import Learned, Round, chance_consistency, plan
 from fipp.aligners._trust import agreement, confidence
 from fipp.aligners._wrapper import fit_weighted
 from fipp.evaluate import bli
@@ -22,7 +22,7 @@ def pairs(start, stop):
 
 
 def planted(rng, d1=30, d2=30, noise=0.25):
-    """Give the same words in two spaces, the second turned, with noise of its own on either side."""
+    """Return the same words in two spaces, the second turned, with noise of its own on either side."""
     hidden = rng.standard_normal((N, 10)) * np.linspace(1.5, 0.7, 10)
     turns = (np.linalg.qr(rng.standard_normal((d, d)))[0][:10] for d in (d1, d2))
     sides = (hidden @ turn + noise * rng.standard_normal((N, turn.shape[1])) for turn in turns)
@@ -78,7 +78,7 @@ def test_the_last_fit_is_that_on_known_and_found_pairs(spaces):
 def test_found_pairs_are_those_that_choose_each_other_under_csls(rng):
     X, Y = planted(rng, 12, 12)
     known = pairs(0, SEED)
-    found = SelfLearning(Procrustes(), n_rounds=1, n_neighbours=5).fit(X, Y, known)
+    found = SelfLearning(Procrustes(), n_iterations=1, n_neighbours=5).fit(X, Y, known)
     before = Procrustes().fit(X, Y, known)
     A, B = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (before.transform(X), Y))
     cosines = A.astype(float) @ B.T.astype(float)
@@ -103,7 +103,7 @@ def test_a_small_weight_leaves_the_map_nearer_to_that_of_the_seed(rng):
 
 
 def test_only_the_first_words_are_paired(spaces):
-    aligner = SelfLearning(n_words=200).fit(*spaces, pairs(0, SEED))
+    aligner = SelfLearning(max_words=200).fit(*spaces, pairs(0, SEED))
     assert aligner.induced_pairs_.max() < 200
 
 
@@ -119,14 +119,14 @@ def test_from_few_pairs_a_rotation_of_few_words_comes_first():
     rounds = plan(pairs(0, 59), X, X, 12_000, 2)
     assert [current.rotation for current in rounds] == [True, True, True, False, False]
     # There are no more words than these, and the numbers grow towards them.
-    assert [current.n_words for current in rounds] == [250, 420, 670, 1000, 1000]
+    assert [current.max_words for current in rounds] == [250, 420, 670, 1000, 1000]
     assert [current.rotation for current in plan(pairs(0, 60), X, X, 12_000, 2)] == [False, False]
 
 
 @pytest.mark.filterwarnings("ignore::fipp.FippWarning")
-@pytest.mark.parametrize("n_words", [1, 2, 3])
-def test_so_few_words_that_none_is_found_leave_the_map_of_the_seed(spaces, n_words):
-    aligner = SelfLearning(n_words=n_words).fit(*spaces, pairs(0, 20))
+@pytest.mark.parametrize("max_words", [1, 2, 3])
+def test_so_few_words_that_none_is_found_leave_the_map_of_the_seed(spaces, max_words):
+    aligner = SelfLearning(max_words=max_words).fit(*spaces, pairs(0, 20))
     assert aligner.induced_pairs_.shape == (0, 2)
     assert aligner.mean_csls_ == aligner.consistency_ == 0
     alone = Spectral().fit(*spaces, pairs(0, 20))
@@ -209,10 +209,10 @@ def test_different_dimensions_are_learned_saved_and_loaded(inner, d1, d2, rng, t
 
 
 def test_settings_of_the_inner_aligner_can_be_reached_and_cloned():
-    aligner = SelfLearning(Spectral()).set_params(aligner__ridge=0.7, n_rounds=2)
+    aligner = SelfLearning(Spectral()).set_params(aligner__ridge=0.7, n_iterations=2)
     copied = clone(aligner)
     assert copied.aligner is not aligner.aligner
-    assert copied.get_params()["aligner__ridge"] == 0.7 and copied.n_rounds == 2
+    assert copied.get_params()["aligner__ridge"] == 0.7 and copied.n_iterations == 2
 
 
 def test_the_aligner_that_is_given_is_not_fitted_itself(spaces):
@@ -222,7 +222,7 @@ def test_the_aligner_that_is_given_is_not_fitted_itself(spaces):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"n_words": 0}, {"n_rounds": 0}, {"learned_weight": 0}, {"n_neighbours": 0}], ids=str
+    "wrong", [{"max_words": 0}, {"n_iterations": 0}, {"learned_weight": 0}, {"n_neighbours": 0}], ids=str
 )
 def test_invalid_settings_are_refused_and_named(wrong, spaces):
     with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -244,7 +244,7 @@ def test_the_filter_weighs_what_self_learning_fits(rng):
     X = rng.standard_normal((200, 10)).astype(np.float32)
     Y = (X @ np.linalg.qr(rng.standard_normal((10, 10)))[0] + 0.4 * rng.standard_normal((200, 10))).astype(np.float32)
     known = pairs(0, 60)
-    learned = SelfLearning(n_rounds=1, weighting="filter", learned_weight=0.5).fit(X, Y, known)
+    learned = SelfLearning(n_iterations=1, weighting="filter", learned_weight=0.5).fit(X, Y, known)
     everything = np.concatenate([known, learned.induced_pairs_])
     weights = np.where(np.arange(len(everything)) < 60, 1, 0.5) * agreement(X, Y, everything)
     expected = fit_weighted(Spectral(), X, Y, everything, weights)
@@ -255,7 +255,7 @@ def test_found_pairs_count_by_the_square_of_their_rank_by_csls(rng):
     X = rng.standard_normal((200, 10)).astype(np.float32)
     Y = (X @ np.linalg.qr(rng.standard_normal((10, 10)))[0] + 0.4 * rng.standard_normal((200, 10))).astype(np.float32)
     known = pairs(0, 60)
-    learned, alike = (SelfLearning(n_rounds=1, weighting=kind, learned_weight=0.5) for kind in ("csls", None))
+    learned, alike = (SelfLearning(n_iterations=1, weighting=kind, learned_weight=0.5) for kind in ("csls", None))
     learned.fit(X, Y, known), alike.fit(X, Y, known)
     np.testing.assert_array_equal(learned.induced_pairs_, alike.induced_pairs_)
     start = Spectral().fit(X, Y, known)
@@ -291,4 +291,4 @@ def test_ranking_moves_the_map_by_the_known_pairs_and_the_trusted_half_of_the_fo
     assert np.abs(plain.map_ - refined.map_).max() > 1e-4
     assert refined.score(X, Y) > plain.score(X, Y) - 0.02
     with pytest.raises(FippError, match="ranking refines linear maps"):
-        SelfLearning(Local(), n_rounds=1, ranking_steps=1).fit(X, Y, known)
+        SelfLearning(Local(), n_iterations=1, ranking_steps=1).fit(X, Y, known)

@@ -10,7 +10,7 @@ import pytest
 import fipp
 from fipp import Alignment, Auto, FippError, FippWarning, Unsupervised, Vectors
 from fipp._inputs import words_spelled_alike
-from fipp.aligners import _starts
+from fipp.aligners import _seedless_pairs
 
 N = 800
 
@@ -37,11 +37,11 @@ def alike():
 
 @pytest.fixture
 def without_pot(monkeypatch):
-    monkeypatch.setattr(_starts, "can_couple", lambda: False)
+    monkeypatch.setattr(_seedless_pairs, "can_couple", lambda: False)
 
 
 def guesses(n_right=60, n_wrong=90):
-    """Give guesses most of which are wrong."""
+    """Return guesses most of which are wrong."""
     rng = np.random.default_rng(0)
     rows = rng.permutation(N)[: n_right + n_wrong]
     return np.stack([rows, np.concatenate([rows[:n_right], rng.permutation(N)[:n_wrong]])], axis=1)
@@ -106,8 +106,8 @@ def test_unrelated_spaces_are_refused_whatever_is_spelled_alike(words, without_p
 
 
 def test_a_coupling_is_tried_only_after_the_others_have_failed(alike, words, monkeypatch):
-    monkeypatch.setattr(_starts, "can_couple", lambda: True)
-    monkeypatch.setattr(_starts, "by_coupling", lambda X, Y: guesses())
+    monkeypatch.setattr(_seedless_pairs, "can_couple", lambda: True)
+    monkeypatch.setattr(_seedless_pairs, "by_coupling", lambda X, Y: guesses())
     aligner = Unsupervised().fit(*alike)
     assert aligner.start_ == "gromov-wasserstein" and right(aligner.induced_pairs_) > 0.98
     assert list(starts(aligner)) == ["similarities", "gromov-wasserstein"]
@@ -151,8 +151,8 @@ def test_a_coupling_that_cannot_be_calculated_is_a_start_that_failed(alike, monk
     def refuse(*_, **__):
         raise FippError("epsilon is too small")
 
-    monkeypatch.setattr(_starts, "can_couple", lambda: True)
-    monkeypatch.setattr(_starts.GromovWasserstein, "fit", refuse)
+    monkeypatch.setattr(_seedless_pairs, "can_couple", lambda: True)
+    monkeypatch.setattr(_seedless_pairs.GromovWasserstein, "fit", refuse)
     with pytest.raises(FippError, match=r"has failed.*0\.00 from words that a Gromov-Wasserstein"):
         Unsupervised().fit(*alike)
 
@@ -230,7 +230,7 @@ def test_a_method_that_learns_from_pairs_asks_for_them(words):
         fipp.align(source, target, method="procrustes")
 
 
-@pytest.mark.parametrize("wrong", [{"start": "guess"}, {"n_words": 0}, {"n_rounds": 0}, {"margin": 2}], ids=str)
+@pytest.mark.parametrize("wrong", [{"start": "guess"}, {"max_words": 0}, {"n_iterations": 0}, {"margin": 2}], ids=str)
 def test_invalid_settings_are_refused_and_named(wrong, alike):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Unsupervised(**wrong).fit(*alike)

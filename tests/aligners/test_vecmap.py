@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 from fipp import Alignment, FippError, FippWarning, Lexicon, VecMap, Vectors, align
-from fipp.aligners._dictionary import Induced, from_similarity_distributions, hubness, induce
+from fipp.aligners._csls_induction import Induced, from_similarity_distributions, hubness, induce
 from fipp.aligners._multi_step import multi_step_maps, rotations, whitening
 from fipp.aligners._vecmap_loop import Schedule, dictionary_cross, self_learn
 from fipp.linalg import unit_rows
@@ -252,7 +252,7 @@ def test_another_random_state_takes_another_way(words, turn, rng):
 def test_words_without_vectors_and_words_beyond_the_cutoff_are_not_paired(words, turn):
     X, Y = words @ turn.T, words.copy()
     X[7], Y[11] = 0, 0
-    aligner = VecMap("semi-supervised", window=2, vocabulary_cutoff=300).fit(X, Y, paired(100)[20:])
+    aligner = VecMap("semi-supervised", window=2, max_words=300).fit(X, Y, paired(100)[20:])
     assert aligner.induced_pairs_.max() <= 300
     assert not (aligner.induced_pairs_ == [7, 11]).any()
     assert not aligner.transform(X)[7].any()

@@ -30,13 +30,13 @@ class Space(NamedTuple):
     model: Path
 
 
-def make_space(folder: Path, d1: int = 12, d2: int = 8, n_words: int = 300) -> Space:
+def make_space(folder: Path, d1: int = 12, d2: int = 8, max_words: int = 300) -> Space:
     rng = np.random.default_rng(0)
     d = min(d1, d2)
     turn_source, turn_target = (np.linalg.qr(rng.standard_normal((side, side)))[0][:d] for side in (d1, d2))
-    target = rng.standard_normal((n_words, d)) @ turn_target
-    source = target @ turn_target.T @ turn_source + 0.01 * rng.standard_normal((n_words, d1))
-    pairs = [(f"e{i}", f"f{i}") for i in range(n_words)]
+    target = rng.standard_normal((max_words, d)) @ turn_target
+    source = target @ turn_target.T @ turn_source + 0.01 * rng.standard_normal((max_words, d1))
+    pairs = [(f"e{i}", f"f{i}") for i in range(max_words)]
     space = Space(folder, *(folder / name for name in ("e.vec", "f.vec", "seed.tsv", "test.tsv", "e-f.fipp")))
     Vectors([word for word, _ in pairs], source).save(space.source)
     Vectors([word for _, word in pairs], target).save(space.target)
@@ -52,13 +52,13 @@ def space(tmp_path: Path) -> Space:
 
 @pytest.fixture
 def large_space(tmp_path: Path) -> Space:
-    """Give a space on which the slowest solver takes minutes."""
-    return make_space(tmp_path, d1=60, d2=60, n_words=2500)
+    """Return a space on which the slowest solver takes minutes."""
+    return make_space(tmp_path, d1=60, d2=60, max_words=2500)
 
 
 @pytest.fixture
 def run() -> Callable[..., Result]:
-    """Give a function that runs the command in this process; arguments may be paths."""
+    """Return a function that runs the command in this process; arguments may be paths."""
 
     def invoke(*arguments: object, stdin: str | None = None) -> Result:
         with threadpool_limits(1):
@@ -69,7 +69,7 @@ def run() -> Callable[..., Result]:
 
 @pytest.fixture
 def aligned(space: Space, run: Callable[..., Result]) -> Space:
-    """Give a space whose model has been written."""
+    """Return a space whose model has been written."""
     result = run("align", space.source, space.target, "--dict", space.seed, "-o", space.model, "--method", "fipp")
     assert result.exit_code == 0, result.stderr
     return space
@@ -85,7 +85,7 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture
 def start() -> Callable[..., subprocess.Popen[str]]:
-    """Give a function that starts the command and does not wait for it."""
+    """Return a function that starts the command and does not wait for it."""
 
     def invoke(*arguments: object) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -103,7 +103,7 @@ def start() -> Callable[..., subprocess.Popen[str]]:
 
 @pytest.fixture
 def execute() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Give a function that runs the command as a user would, in a process of its own."""
+    """Return a function that runs the command as a user would, in a process of its own."""
 
     def invoke(
         *arguments: object, stdin: str | None = None, cwd: Path | None = None

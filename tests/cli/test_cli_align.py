@@ -8,7 +8,7 @@ import pytest
 
 import fipp
 from fipp.cli import _console
-from fipp.cli._choice import show_trials, why
+from fipp.cli._auto_report import show_trials, why
 from fipp.preprocess import Isotropic
 
 

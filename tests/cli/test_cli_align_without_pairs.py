@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from fipp import Alignment, Lexicon, Vectors
-from fipp.aligners import _starts
+from fipp.aligners import _seedless_pairs
 
 N, SHARED = 600, 80
 
 
 @pytest.fixture(autouse=True)
 def without_pot(monkeypatch):
-    monkeypatch.setattr(_starts, "can_couple", lambda: False)
+    monkeypatch.setattr(_seedless_pairs, "can_couple", lambda: False)
 
 
 @pytest.fixture
 def languages(tmp_path):
-    """Give two files of the same words in two languages, every seventh spelled alike, and a test dictionary."""
+    """Return two files of the same words in two languages, every seventh spelled alike, and a test dictionary."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((N, 30))
     Y = X @ np.linalg.qr(rng.standard_normal((30, 30)))[0] + 0.4 * rng.standard_normal((N, 30))
@@ -32,7 +32,7 @@ def languages(tmp_path):
 
 @pytest.fixture
 def unrelated(languages):
-    """Give the same with a target that has nothing to do with the source."""
+    """Return the same with a target that has nothing to do with the source."""
     words = Vectors.load(languages[1]).words
     vectors = np.random.default_rng(1).standard_normal((N, 30))
     Vectors(words, vectors.astype(np.float32)).save(languages[1])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fipp import Alignment, Vectors
-from fipp.evaluate import describe
+from fipp.evaluate import describe_space
 from fipp.io._model import read_model, write_model
 
 
@@ -79,7 +79,7 @@ def test_strict_refuses_a_file_with_defects(run, vectors):
 
 def test_info_as_json_is_what_the_library_measures(run, vectors):
     figures = json.loads(run("info", vectors, "--json").stdout)
-    expected = describe(Vectors.load(vectors)).as_dict()
+    expected = describe_space(Vectors.load(vectors)).as_dict()
     assert {name: figures[name] for name in expected} == expected
     assert "word2vec" in figures["format"] and figures["skipped"] == {}
 

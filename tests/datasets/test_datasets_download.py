@@ -34,7 +34,7 @@ def mirror(server, monkeypatch):
 
 @pytest.fixture
 def known(monkeypatch):
-    """Give a vector file whose checksum the registry knows."""
+    """Return a vector file whose checksum the registry knows."""
     body = b"2 2\nma\xc4\x8dka 1 0\npas 0 1\n" * 100
     monkeypatch.setitem(_registry.WIKI_MD5, "hr", hashlib.md5(body, usedforsecurity=False).hexdigest())
     return body

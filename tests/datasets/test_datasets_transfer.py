@@ -14,8 +14,8 @@ import threading
 import pytest
 from faulty_server import Page, wait_until
 
-from fipp.datasets import _transfer
-from fipp.datasets._transfer import fetch
+from fipp.datasets import _fetch
+from fipp.datasets._fetch import fetch
 from fipp.exceptions import FippError
 
 BODY = random.Random(0).randbytes(50_000)
@@ -169,7 +169,7 @@ def test_a_server_in_lasting_trouble_is_given_up(server, target):
     server.pages["/x"] = Page(status=503)
     with pytest.raises(FippError, match=r"the server is in trouble .503"):
         fetch(f"{server.url}/x", target)
-    assert len(server.asked) == _transfer.ATTEMPTS and names(target.parent) == []
+    assert len(server.asked) == _fetch.ATTEMPTS and names(target.parent) == []
 
 
 def test_a_silent_server_is_given_up_after_the_timeout(server, target):
@@ -187,7 +187,7 @@ def test_a_server_that_stops_in_the_middle_is_resumed(server, target, monkeypatc
         attempts.append(seconds)
         page.seconds_a_block = 0
 
-    monkeypatch.setattr(_transfer.time, "sleep", hurry)
+    monkeypatch.setattr(_fetch.time, "sleep", hurry)
     fetch(f"{server.url}/x", target, timeout=0.3)
     assert target.read_bytes() == BODY and ranges(server) == [None, "bytes=1000-"] and len(attempts) == 1
 
@@ -280,7 +280,7 @@ def test_an_encoding_that_was_not_asked_for_is_refused(server, target):
 def test_too_little_room_is_said_before_anything_comes(server, target, monkeypatch):
     server.pages["/x"] = Page(BODY)
     usage = shutil.disk_usage(target.parent)
-    monkeypatch.setattr(_transfer.shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    monkeypatch.setattr(_fetch.shutil, "disk_usage", lambda path: usage._replace(free=1000))
     with pytest.raises(FippError, match="has room for"):
         fetch(f"{server.url}/x", target)
     assert "x.bin" not in names(target.parent)

@@ -12,7 +12,7 @@ from fipp.exceptions import FippError, FippWarning
 
 
 def answer(vectors, a, b, c, method):
-    """Give the best word in float64, looking at one after the other."""
+    """Return the best word in float64, looking at one after the other."""
     unit = {word: vectors[word].astype(float) / np.linalg.norm(vectors[word].astype(float)) for word in vectors}
     best, best_score = None, -np.inf
     for word in vectors:
@@ -94,7 +94,7 @@ def test_what_cannot_be_asked_is_refused(vectors, tmp_path):
 
 @pytest.fixture
 def two_spaces():
-    """Give an alignment of two spaces with a shift between two halves, which analogies can tell."""
+    """Return an alignment of two spaces with a shift between two halves, which analogies can tell."""
     rng = np.random.default_rng(3)
     base, shift = rng.standard_normal((60, 10)), 1.5 * rng.standard_normal(10)
     items = np.concatenate([base, base + shift])

@@ -123,7 +123,7 @@ def test_csls_finds_what_a_hub_hides():
     queries = np.array([[1.0, 0.5, 0.0], [1.0, 0.0, 0.5]])
     keys = np.array([[1.0, 0.25, 0.25], [0.6, 0.7, 0.0], [0.6, 0.0, 0.7]])
     assert bli(queries, keys, [0, 1], [1, 2]).p_at_1 == 0
-    assert bli(queries, keys, [0, 1], [1, 2], retrieval="csls", csls_k=2).p_at_1 == 1
+    assert bli(queries, keys, [0, 1], [1, 2], retrieval="csls", n_neighbours=2).p_at_1 == 1
 
 
 def test_coverage_is_the_share_of_the_dictionary_looked_up():

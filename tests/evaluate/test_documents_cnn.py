@@ -150,7 +150,7 @@ def test_a_checkpoint_of_something_else_is_refused(texts, tmp_path):
 def test_training_ends_when_the_held_out_texts_gain_no_more_and_keeps_the_best(texts):
     options = {**SMALL, "epochs": 200, "patience": 2, "learning_rate": 0.05}
     trained = CNNClassifier(**options).fit(*texts)
-    losses = [epoch.held_out for epoch in trained.history_]
+    losses = [epoch.holdout for epoch in trained.history_]
     assert len(losses) < 200 and trained.best_epoch_ == np.argmin(losses) == len(losses) - 3
     again = CNNClassifier(**{**options, "epochs": trained.best_epoch_ + 1}).fit(*texts)
     assert np.array_equal(parameters(again)["weight"], parameters(trained)["weight"])
@@ -184,7 +184,7 @@ def test_a_text_without_words_is_decided_all_the_same(sample, aligned):
     ("options", "message"),
     [
         ({"epochs": 0}, "epochs must be 1 or more"),
-        ({"held_out": 1.0}, "held_out must lie between"),
+        ({"holdout": 1.0}, "holdout must lie between"),
         ({"learning_rate": 0.0}, "above 0"),
         ({"widths": ()}, "widths and filters"),
         ({"dropout": 1.0}, "below 1"),

@@ -6,8 +6,8 @@ import pytest
 from downstream_samples import lexical
 
 import fipp
+from fipp.evaluate._crosslingual import Side
 from fipp.evaluate._tokens import Coverage
-from fipp.evaluate._transfer import Side
 from fipp.evaluate.inference import ESIMClassifier, InferenceCorpus, InferenceResult, LogisticInference, transfer
 from fipp.evaluate.inference._transfer import _encode
 from fipp.exceptions import FippError

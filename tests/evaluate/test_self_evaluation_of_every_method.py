@@ -31,7 +31,7 @@ SETTINGS = {
     "muse": {},
     "muse-adversarial": {"n_steps": 50, "n_restarts": 1, "hidden": 16},
     "icp": {"n_starts": 10, "n_candidates": 2, "n_epochs": 1},
-    "gwa": {"n_words": 100},
+    "gwa": {"max_words": 100},
     "ridge": {},
     "low-rank": {},
     "mlp": {},

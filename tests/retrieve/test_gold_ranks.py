@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from threadpoolctl import threadpool_limits
 
 from fipp.exceptions import FippError
-from fipp.retrieve import gold_ranks, neighbours
+from fipp.retrieve import neighbours, ranks_of_gold
 
 MEMORIES = [1, "3 KB", "40 KB", None]
 
@@ -44,7 +44,7 @@ def lookups(draw):
 @settings(deadline=None, max_examples=60)
 @given(lookups(), st.sampled_from(["cosine", "dot"]), st.sampled_from(MEMORIES))
 def test_rank_is_the_number_of_keys_that_score_at_least_as_high(lookup, retrieval, max_memory):
-    ranks = gold_ranks(*lookup, retrieval=retrieval, max_memory=max_memory)
+    ranks = ranks_of_gold(*lookup, retrieval=retrieval, max_memory=max_memory)
     assert ranks.dtype == np.int64
     np.testing.assert_array_equal(ranks, brute_force(*lookup, retrieval))
 
@@ -53,8 +53,8 @@ def test_rank_is_the_number_of_keys_that_score_at_least_as_high(lookup, retrieva
 @given(lookups(), st.sampled_from(["cosine", "dot", "csls"]), st.sampled_from(MEMORIES))
 def test_ranks_agree_with_the_list_of_all_neighbours(lookup, retrieval, max_memory):
     queries, keys, query_rows, gold_rows = lookup
-    ranks = gold_ranks(*lookup, retrieval=retrieval, csls_k=3, max_memory=max_memory)
-    listed = neighbours(queries, keys, len(keys), retrieval=retrieval, csls_k=3)
+    ranks = ranks_of_gold(*lookup, retrieval=retrieval, n_neighbours=3, max_memory=max_memory)
+    listed = neighbours(queries, keys, len(keys), retrieval=retrieval, n_neighbours=3)
     for row, gold, rank in zip(query_rows, gold_rows, ranks, strict=True):
         place = int(np.flatnonzero(listed.indices[row] == gold)[0])
         assert rank >= place + 1
@@ -76,9 +76,9 @@ def large():
 @pytest.mark.parametrize("retrieval", ["cosine", "dot", "csls"])
 def test_a_copy_of_the_gold_costs_exactly_one_rank(large, retrieval):
     queries, keys, rows = large
-    without = gold_ranks(queries, keys[:1500], rows, rows, retrieval=retrieval)
+    without = ranks_of_gold(queries, keys[:1500], rows, rows, retrieval=retrieval)
     gold_and_copies = [
-        gold_ranks(
+        ranks_of_gold(
             queries, np.concatenate([keys[:1500], keys[row : row + 1]]), [row, row], [row, 1500], retrieval=retrieval
         )
         for row in (0, 7, 311, 399)
@@ -90,10 +90,10 @@ def test_a_copy_of_the_gold_costs_exactly_one_rank(large, retrieval):
 @pytest.mark.parametrize("retrieval", ["cosine", "dot", "csls"])
 def test_blocks_and_threads_do_not_change_a_rank(large, retrieval):
     queries, keys, rows = large
-    whole = gold_ranks(queries, keys, rows, rows, retrieval=retrieval)
+    whole = ranks_of_gold(queries, keys, rows, rows, retrieval=retrieval)
     with threadpool_limits(1, user_api="blas"):
-        single = gold_ranks(queries, keys, rows, rows, retrieval=retrieval)
-    blocks = gold_ranks(queries, keys, rows, rows, retrieval=retrieval, max_memory="150 KB")
+        single = ranks_of_gold(queries, keys, rows, rows, retrieval=retrieval)
+    blocks = ranks_of_gold(queries, keys, rows, rows, retrieval=retrieval, max_memory="150 KB")
     np.testing.assert_array_equal(single, whole)
     np.testing.assert_array_equal(blocks, whole)
 
@@ -103,7 +103,7 @@ def test_csls_ranks_are_those_of_the_formula(large):
     x = queries / np.linalg.norm(queries, axis=1, keepdims=True, ord=2).astype(np.float64)
     y = keys / np.linalg.norm(keys, axis=1, keepdims=True).astype(np.float64)
     hubness = np.array([np.sort(x @ key)[-10:].mean() for key in y])
-    ranks = gold_ranks(queries, keys, rows, rows, retrieval="csls")
+    ranks = ranks_of_gold(queries, keys, rows, rows, retrieval="csls")
     for row, rank in zip(rows, ranks, strict=True):
         scores = 2 * (y @ x[row]) - hubness
         assert (
@@ -114,23 +114,23 @@ def test_csls_ranks_are_those_of_the_formula(large):
 def test_hubs_are_measured_against_all_queries_not_only_those_asked(large):
     queries, keys, _ = large
     asked = np.arange(30)
-    default = gold_ranks(queries, keys, asked, asked, retrieval="csls")
-    whole = gold_ranks(queries, keys, asked, asked, retrieval="csls", hub_reference=queries)
+    default = ranks_of_gold(queries, keys, asked, asked, retrieval="csls")
+    whole = ranks_of_gold(queries, keys, asked, asked, retrieval="csls", hub_reference=queries)
     np.testing.assert_array_equal(default, whole)
 
 
 def test_each_distinct_query_is_compared_once():
     heard = []
-    gold_ranks(np.eye(4), np.eye(4), [2] * 1000, [1, 2] * 500, progress=lambda done, total: heard.append(total))
+    ranks_of_gold(np.eye(4), np.eye(4), [2] * 1000, [1, 2] * 500, progress=lambda done, total: heard.append(total))
     assert heard == [1]
 
 
 def test_the_same_pair_twice_has_the_same_rank_twice():
-    assert gold_ranks([[1.0, 0.1]], np.eye(2), [0, 0, 0], [1, 0, 1]).tolist() == [2, 1, 2]
+    assert ranks_of_gold([[1.0, 0.1]], np.eye(2), [0, 0, 0], [1, 0, 1]).tolist() == [2, 1, 2]
 
 
 def test_a_query_of_zeros_ranks_every_key_last():
-    assert gold_ranks(np.zeros((1, 3)), np.eye(3), [0, 0], [0, 2]).tolist() == [3, 3]
+    assert ranks_of_gold(np.zeros((1, 3)), np.eye(3), [0, 0], [0, 2]).tolist() == [3, 3]
 
 
 @pytest.mark.parametrize(
@@ -145,4 +145,4 @@ def test_a_query_of_zeros_ranks_every_key_last():
 )
 def test_mistakes_are_explained(rows, gold, message):
     with pytest.raises(FippError, match=message):
-        gold_ranks(np.eye(3), np.eye(3), rows, gold)
+        ranks_of_gold(np.eye(3), np.eye(3), rows, gold)

@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from fipp.exceptions import FippError
-from fipp.retrieve import neighbours, prepare
+from fipp.retrieve import build_index, neighbours
 
 WAYS = ["cosine", "dot", "csls", "isf", "dualis"]
 
@@ -25,7 +25,7 @@ def space():
 @pytest.mark.parametrize("k", [1, 10, 2000])
 def test_prepared_keys_give_the_bits_of_the_plain_call_again_and_again(space, retrieval, k):
     queries, keys = space
-    index = prepare(keys, retrieval=retrieval, hub_reference=queries)
+    index = build_index(keys, retrieval=retrieval, hub_reference=queries)
     plain = neighbours(queries, keys, k, retrieval=retrieval, hub_reference=queries)
     for _ in range(2):
         found = index.neighbours(queries, k)
@@ -43,7 +43,7 @@ def test_an_approximate_index_finds_nearly_all_and_scores_exactly(space, retriev
     pytest.importorskip(kind, reason=f"{kind} is not installed: pip install 'fipp[ann]'")
     queries, keys = space
     with threadpool_limits(1):  # several threads make another graph each time
-        index = prepare(keys, retrieval=retrieval, index=kind, hub_reference=queries)
+        index = build_index(keys, retrieval=retrieval, index=kind, hub_reference=queries)
     # Measured: 0.993 at least, by several threads too.
     assert index.recall(queries, 10) > 0.95
     found, listed = index.neighbours(queries, 10), neighbours(queries, keys, len(keys), retrieval=retrieval)
@@ -59,7 +59,7 @@ def test_a_missing_library_is_named_with_what_to_install(monkeypatch, kind):
     for module in (kind, f"{kind}.index"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(FippError, match=rf"needs the package {kind}: pip install 'fipp\[ann\]'"):
-        prepare(np.eye(3), index=kind)
+        build_index(np.eye(3), index=kind)
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_a_missing_library_is_named_with_what_to_install(monkeypatch, kind):
 )
 def test_mistakes_are_explained(options, message):
     with pytest.raises(FippError, match=message):
-        prepare(**{"keys": np.eye(2), **options})
+        build_index(**{"keys": np.eye(2), **options})

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from fipp.evaluate import bli
 from fipp.exceptions import FippError
-from fipp.retrieve import gold_ranks, neighbours
+from fipp.retrieve import neighbours, ranks_of_gold
 
 MEMORIES = [1, "3 KB", "40 KB", None]
 BOTH = ["isf", "dualis"]
@@ -69,7 +69,7 @@ def test_scores_are_the_formula(space, retrieval, beta, max_memory):
 def test_ranks_count_what_scores_at_least_as_high(space, retrieval, max_memory):
     queries, keys = space
     rows, golds = (part.ravel() for part in np.indices((len(queries), len(keys))))
-    ranks = gold_ranks(queries, keys, rows, golds, retrieval=retrieval, max_memory=max_memory)
+    ranks = ranks_of_gold(queries, keys, rows, golds, retrieval=retrieval, max_memory=max_memory)
     table = brute_force(queries, keys, queries, 30.0, retrieval)
     for row, gold, rank in zip(rows, golds, ranks, strict=True):
         # The formula in float64 cannot tell a tie from a difference below the rounding of a cosine to float32.
@@ -95,8 +95,8 @@ def test_copies_tie_exactly_and_blocks_and_threads_do_not_change_a_bit(large, re
         np.testing.assert_array_equal(other.indices, whole.indices)
         np.testing.assert_array_equal(other.scores, whole.scores)
     rows = np.arange(0, 600, 3)
-    with_copy = gold_ranks(queries, keys, rows, rows, retrieval=retrieval)
-    np.testing.assert_array_equal(with_copy, gold_ranks(queries, keys, rows, 1500 + rows // 3, retrieval=retrieval))
+    with_copy = ranks_of_gold(queries, keys, rows, rows, retrieval=retrieval)
+    np.testing.assert_array_equal(with_copy, ranks_of_gold(queries, keys, rows, 1500 + rows // 3, retrieval=retrieval))
 
 
 @pytest.mark.parametrize("retrieval", BOTH)
@@ -118,7 +118,7 @@ def test_bli_ranks_by_it_and_names_it(large, retrieval):
     queries, keys = large
     rows = np.arange(100)
     result = bli(queries, keys, rows, rows, retrieval=retrieval, beta=20.0)
-    ranks = gold_ranks(queries, keys, rows, rows, retrieval=retrieval, beta=20.0)
+    ranks = ranks_of_gold(queries, keys, rows, rows, retrieval=retrieval, beta=20.0)
     assert result.retrieval == retrieval
     np.testing.assert_array_equal(result.ranks, ranks)
 

@@ -39,7 +39,7 @@ def brute_force(queries, keys, k, retrieval):
     return np.array(indices), np.array(scores, dtype=np.float32)
 
 
-def brute_force_csls(queries, keys, reference, csls_k):
+def brute_force_csls(queries, keys, reference, n_neighbours):
     """The formula, in float64, for every pair."""
 
     def cosine(x, y):
@@ -47,11 +47,11 @@ def brute_force_csls(queries, keys, reference, csls_k):
         return float(x @ y) / norm if norm > 0 else 0.0
 
     queries, keys, reference = (np.asarray(a, dtype=np.float64) for a in (queries, keys, reference))
-    hubness = [np.mean(sorted((cosine(x, y) for x in reference), reverse=True)[:csls_k]) for y in keys]
+    hubness = [np.mean(sorted((cosine(x, y) for x in reference), reverse=True)[:n_neighbours]) for y in keys]
     table = []
     for x in queries:
         row = [cosine(x, y) for y in keys]
-        nearest = np.mean(sorted(row, reverse=True)[:csls_k])
+        nearest = np.mean(sorted(row, reverse=True)[:n_neighbours])
         table.append([2 * c - nearest - h for c, h in zip(row, hubness, strict=True)])
     return np.array(table)
 
@@ -81,11 +81,11 @@ def test_neighbours_are_those_of_a_loop_with_ties_by_the_lower_index(space, k, r
 
 @settings(deadline=None, max_examples=40)
 @given(spaces(), st.integers(1, 20), st.integers(1, 12))
-def test_csls_is_the_formula(space, k, csls_k):
+def test_csls_is_the_formula(space, k, n_neighbours):
     queries, keys = space
     reference = np.concatenate([queries, keys[:2]])
-    found = neighbours(queries, keys, k, retrieval="csls", csls_k=csls_k, hub_reference=reference)
-    table = brute_force_csls(queries, keys, reference, csls_k)
+    found = neighbours(queries, keys, k, retrieval="csls", n_neighbours=n_neighbours, hub_reference=reference)
+    table = brute_force_csls(queries, keys, reference, n_neighbours)
     np.testing.assert_allclose(found.scores, np.take_along_axis(table, found.indices, axis=1), atol=2e-6)
     best = -np.sort(-table, axis=1)[:, :k]
     np.testing.assert_allclose(found.scores, best, atol=2e-6)
@@ -96,20 +96,20 @@ def test_csls_is_the_formula(space, k, csls_k):
 @given(spaces(), st.integers(1, 20), st.sampled_from(["cosine", "dot", "csls"]), st.sampled_from(MEMORIES))
 def test_the_memory_given_does_not_change_a_bit(space, k, retrieval, max_memory):
     queries, keys = space
-    whole = neighbours(queries, keys, k, retrieval=retrieval, csls_k=3)
-    blocks = neighbours(queries, keys, k, retrieval=retrieval, csls_k=3, max_memory=max_memory)
+    whole = neighbours(queries, keys, k, retrieval=retrieval, n_neighbours=3)
+    blocks = neighbours(queries, keys, k, retrieval=retrieval, n_neighbours=3, max_memory=max_memory)
     np.testing.assert_array_equal(blocks.indices, whole.indices)
     np.testing.assert_array_equal(blocks.scores, whole.scores)
 
 
 @settings(deadline=None, max_examples=40)
 @given(spaces(), st.integers(1, 20), st.integers(1, 12))
-def test_one_sweep_over_the_queries_gives_the_bits_of_two_passes(space, k, csls_k):
+def test_one_sweep_over_the_queries_gives_the_bits_of_two_passes(space, k, n_neighbours):
     queries, keys = space
     # A copy of the queries is not recognised as the queries, so it takes two passes.
-    two = neighbours(queries, keys, k, retrieval="csls", csls_k=csls_k, hub_reference=queries.copy())
+    two = neighbours(queries, keys, k, retrieval="csls", n_neighbours=n_neighbours, hub_reference=queries.copy())
     for reference in (None, queries):
-        one = neighbours(queries, keys, k, retrieval="csls", csls_k=csls_k, hub_reference=reference)
+        one = neighbours(queries, keys, k, retrieval="csls", n_neighbours=n_neighbours, hub_reference=reference)
         np.testing.assert_array_equal(one.indices, two.indices)
         np.testing.assert_array_equal(one.scores, two.scores)
 
@@ -297,7 +297,7 @@ def test_keys_that_all_tie_stand_in_order_and_take_no_more_memory(retrieval):
         ({"retrieval": "euclid"}, "retrieval 'euclid' is not known; choose from cosine, nn, dot, csls, isf, dualis"),
         ({"k": 0}, "k must be a whole number of at least 1, not 0"),
         ({"k": 2.5}, "k must be a whole number of at least 1, not 2.5"),
-        ({"retrieval": "csls", "csls_k": -1}, "csls_k must be a whole number of at least 1, not -1"),
+        ({"retrieval": "csls", "n_neighbours": -1}, "n_neighbours must be a whole number of at least 1, not -1"),
         ({"max_memory": "much"}, "max_memory 'much' is not a size"),
     ],
 )

@@ -15,7 +15,7 @@ from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
 from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._ridge import LowRank, Ridge
-from fipp.aligners._self_learned import SelfLearning
+from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners._vecmap import VecMap
@@ -36,7 +36,7 @@ METHODS: dict[str, BaseAligner] = {
     "vecmap-identical": VecMap("identical"),
     "vecmap-unsupervised": VecMap("unsupervised"),
     "muse": MUSE(),
-    "muse-adversarial": MUSE(mode="adversarial", n_refinements=8, n_words=5000),
+    "muse-adversarial": MUSE(mode="adversarial", n_iterations=8, max_words=5000),
     "icp": ICP(),
     "gwa": GromovWasserstein(),
     "ridge": Ridge(),

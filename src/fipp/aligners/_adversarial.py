@@ -60,7 +60,7 @@ def adversarial_map(
 
 @single_threaded_blas
 def principal_axes(X: NDArray[np.float32], p: int) -> NDArray[np.float32]:
-    """Give the p directions in which X varies most, falling, each turned to where its distribution is skewed.
+    """Return the p directions in which X varies most, falling, each turned to where its distribution is skewed.
 
     Spaces that differ by a rotation have the same axes in the same order; only their signs would be left to chance.
 

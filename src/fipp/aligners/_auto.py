@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from fipp._deadline import Deadline
+from fipp.aligners._auto_search import Search, Skipped
 from fipp.aligners._guessing import GuessingAligner
-from fipp.aligners._search import Search, Skipped
-from fipp.aligners._self_learned import SelfLearning
+from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.exceptions import FippWarning
 from fipp.linalg import Progress
@@ -49,7 +49,7 @@ class Auto(GuessingAligner):
     deadline : float, optional
         Seconds after which no further stage begins, for those who must have an answer by then. A warning says what was
         not tried; another run may then choose differently. By default no clock is looked at.
-    n_words : int, default=20000
+    max_words : int, default=20000
         Words of either side that self-learning pairs in its last round.
     random_state : int, default=0
         Which pairs are held out.
@@ -75,7 +75,7 @@ class Auto(GuessingAligner):
     --------
     >>> import fipp
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed.head(60), "auto", n_words=4000)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed.head(60), "auto", max_words=4000)
     >>> alignment.aligner.chosen_
     'self-learning from few pairs'
     """
@@ -83,16 +83,16 @@ class Auto(GuessingAligner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "budget": [Interval(Real, 0, None, closed="left")],
         "deadline": [Interval(Real, 0, None, closed="left"), None],
-        "n_words": [Interval(Integral, 1, None, closed="left")],
+        "max_words": [Interval(Integral, 1, None, closed="left")],
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(
-        self, *, budget: float = 50.0, deadline: float | None = None, n_words: int = 20_000, random_state: int = 0
+        self, *, budget: float = 50.0, deadline: float | None = None, max_words: int = 20_000, random_state: int = 0
     ) -> None:
         self.budget = budget
         self.deadline = deadline
-        self.n_words = n_words
+        self.max_words = max_words
         self.random_state = random_state
 
     @property
@@ -103,18 +103,18 @@ class Auto(GuessingAligner):
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         self.trials_ = self.skipped_ = "[]"
         if not self.needs_pairs:
-            learner = Unsupervised(n_words=self.n_words, deadline=self.deadline)
+            learner = Unsupervised(max_words=self.max_words, deadline=self.deadline)
             self.aligner_ = learner.fit(X, Y, guesses=self._guesses, progress=progress)
             self.chosen_, self.skipped_ = f"without known pairs, from {learner.describe()}", learner.skipped_
         elif len(np.unique(self.pairs_[:, 0])) < _FEWEST_TO_CHOOSE:
-            few = SelfLearning(n_words=self.n_words, learned_weight=0.5, ranking_steps=3)
+            few = SelfLearning(max_words=self.max_words, learned_weight=0.5, ranking_steps=3)
             self.aligner_ = few.fit(X, Y, self.pairs_, progress=progress)
             self.chosen_ = "self-learning from few pairs"
         else:
             self._choose(X, Y, progress)
 
     def _choose(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        search = Search(X, Y, self.pairs_, self.random_state, self.n_words)
+        search = Search(X, Y, self.pairs_, self.random_state, self.max_words)
         with warnings.catch_warnings():
             # Ignore warnings from candidates that may not be chosen.
             warnings.simplefilter("ignore", FippWarning)

@@ -15,7 +15,7 @@ from fipp._validation import as_matrix, as_pairs
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import Progress, affine, ordered_map, row_blocks, single_threaded_blas
 from fipp.preprocess import make_preprocess
-from fipp.retrieve import gold_ranks
+from fipp.retrieve import ranks_of_gold
 
 _NO_PAIRS = np.empty((0, 2), np.int64)
 _NO_PAIRS.flags.writeable = False
@@ -173,7 +173,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         return self.source_preprocess_.transform(X[source]), self.target_preprocess_.transform(Y[target])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Give source vectors in the shared space.
+        """Return source vectors in the shared space.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         )
 
     def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:
-        """Give target vectors in the shared space: preprocessed, otherwise as they are unless the method maps them.
+        """Return target vectors in the shared space: preprocessed, otherwise as they are unless the method maps them.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         return out
 
     def score(self, X: ArrayLike, Y: ArrayLike) -> float:
-        """Give the mean reciprocal rank of row i of Y among all rows of Y for row i of X, by cosine.
+        """Return the mean reciprocal rank of row i of Y among all rows of Y for row i of X, by cosine.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         float
         """
         rows = as_pairs(None, len(np.asarray(X)), len(np.asarray(Y)))
-        ranks = gold_ranks(self.transform(X), self.transform_target(Y), rows[:, 0], rows[:, 1])
+        ranks = ranks_of_gold(self.transform(X), self.transform_target(Y), rows[:, 0], rows[:, 1])
         return float(np.mean(1 / ranks))
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:

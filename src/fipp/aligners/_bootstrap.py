@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._mutual_pairs import mutual_pairs
-from fipp.linalg import Progress, mapped, rotation, weighted_cross
+from fipp.linalg import Progress, cross_products, matmul_blocks, rotation
 
 
 class BootstrapProcrustes(BaseAligner):
@@ -29,7 +29,7 @@ class BootstrapProcrustes(BaseAligner):
     keep_seed : bool, default=True
         Whether the known pairs stay in: then words that have a known translation get no other one. False is the
         published way, which from the first round on knows D_r only.
-    n_rounds : int, default=1
+    n_iterations : int, default=1
         How often pairs are looked for.
     retrieval : {"cosine", "csls"}, default="cosine"
         What is nearest. ``"csls"`` finds more pairs, which are no better.
@@ -65,13 +65,13 @@ class BootstrapProcrustes(BaseAligner):
     """
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
-        "n_rounds": (1, 2, 3),
+        "n_iterations": (1, 2, 3),
         "preprocess": ("unit", "unit+centre+unit", "isotropic"),
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "keep_seed": ["boolean"],
-        "n_rounds": [Interval(Integral, 0, None, closed="left")],
+        "n_iterations": [Interval(Integral, 0, None, closed="left")],
         "retrieval": [StrOptions({"cosine", "csls"})],
         "max_words": [Interval(Integral, 1, None, closed="left"), None],
         "preprocess": "no_validation",
@@ -82,14 +82,14 @@ class BootstrapProcrustes(BaseAligner):
         self,
         keep_seed: bool = True,
         *,
-        n_rounds: int = 1,
+        n_iterations: int = 1,
         retrieval: Literal["cosine", "csls"] = "cosine",
         max_words: int | None = 20_000,
         preprocess: Any = "unit+centre+unit",
         max_memory: int | str | None = None,
     ) -> None:
         self.keep_seed = keep_seed
-        self.n_rounds = n_rounds
+        self.n_iterations = n_iterations
         self.retrieval = retrieval
         self.max_words = max_words
         self.preprocess = preprocess
@@ -98,17 +98,17 @@ class BootstrapProcrustes(BaseAligner):
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         source = self.source_preprocess_.transform(X[: self.max_words])
         target = self.target_preprocess_.transform(Y[: self.max_words])
-        kept = known = weighted_cross(*self._seed_rows(X, Y))
+        kept = known = cross_products(*self._seed_rows(X, Y))
         if not self.keep_seed:
             kept = np.zeros_like(known)
         omega, found = rotation(known), np.empty((0, 2), np.int64)
-        for done in range(self.n_rounds):
-            found = self._induce(mapped(source, omega), target)
+        for done in range(self.n_iterations):
+            found = self._induce(matmul_blocks(source, omega), target)
             # With nothing found, the known pairs are all there is.
-            cross = kept + weighted_cross(source[found[:, 0]], target[found[:, 1]]) if len(found) else known
+            cross = kept + cross_products(source[found[:, 0]], target[found[:, 1]]) if len(found) else known
             omega = rotation(cross)
             if progress is not None:
-                progress(done + 1, self.n_rounds)
+                progress(done + 1, self.n_iterations)
         self.map_, self.induced_pairs_ = omega.astype(np.float32), found
 
     def _induce(self, source: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -157,7 +157,7 @@ class PLS(BaseAligner):
         self.offset_, self.target_offset_ = -mean_s @ self.map_, -mean_t @ self.target_map_
 
     def _location(self, X: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give the mean of each dimension and what it is multiplied by."""
+        """Return the mean of each dimension and what it is multiplied by."""
         mean = X.mean(axis=0, dtype=np.float64)
         if not self.scale:
             return mean.astype(np.float32), np.ones(X.shape[1], np.float32)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.aligners._wrapper import fit_weighted
-from fipp.retrieve import gold_ranks
+from fipp.retrieve import ranks_of_gold
 
 SURE = 0.8
 """From this `consistency` on, nobody need ask what chance would give."""
@@ -24,9 +24,9 @@ where it found next to nothing, and 0.07 in one case between."""
 
 
 def consistency(
-    X: NDArray, Y: NDArray, pairs: NDArray[np.int64], aligner: Any, n_words: int, random_state: int = 0
+    X: NDArray, Y: NDArray, pairs: NDArray[np.int64], aligner: Any, max_words: int, random_state: int = 0
 ) -> float:
-    """Give the mean reciprocal rank, among the first words, of found pairs by a map learned from half of the others.
+    """Return the mean reciprocal rank, among the first words, of found pairs by a map learned from half of the others.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def consistency(
         Found pairs.
     aligner : aligner
         What is fitted, unfitted.
-    n_words : int
+    max_words : int
         So many of the first target words are looked through.
     random_state : int, default=0
         Which half.
@@ -55,10 +55,10 @@ def consistency(
     """
     order = np.random.default_rng(random_state).permutation(len(pairs))
     learned, asked = pairs[order[::2]], pairs[order[1::2]]
-    asked = asked[asked[:, 1] < n_words]
+    asked = asked[asked[:, 1] < max_words]
     if len(learned) < 2 or not len(asked):
         return 0.0
     fitted = fit_weighted(aligner, X, Y, learned, None)
-    queries, keys = fitted.transform(X[asked[:, 0]]), fitted.transform_target(Y[:n_words])
-    ranks = gold_ranks(queries, keys, np.arange(len(asked)), asked[:, 1])
+    queries, keys = fitted.transform(X[asked[:, 0]]), fitted.transform_target(Y[:max_words])
+    ranks = ranks_of_gold(queries, keys, np.arange(len(asked)), asked[:, 1])
     return float(np.mean(1 / ranks))

@@ -35,7 +35,7 @@ class Coupling(NamedTuple):
 
 @single_threaded_blas
 def couple(
-    A: Matrix, B: Matrix, epsilon: float, max_iter: int, tolerance: float, progress: Progress | None = None
+    A: Matrix, B: Matrix, epsilon: float, n_iterations: int, tolerance: float, progress: Progress | None = None
 ) -> Coupling:
     r"""Solve the entropic Gromov-Wasserstein problem of the inner products of A and of B, all items of equal weight.
 
@@ -55,13 +55,13 @@ def couple(
     cross = np.outer(p @ A, q @ B)
     f, g = np.zeros(len(A)), np.zeros(len(B))
     gamma, converged, round_ = np.outer(p, q), False, 0
-    while round_ < max_iter and not converged:
+    while round_ < n_iterations and not converged:
         gamma, f, g = _transport_step(ot, (p, q), -4 * (A @ cross) @ B.T, (f, g), epsilon)
         last, cross = cross, A.T @ gamma @ B
         converged = bool(np.linalg.norm(cross - last) <= tolerance * np.linalg.norm(cross))
         round_ += 1
         if progress is not None:
-            progress(max_iter if converged else round_, max_iter)
+            progress(n_iterations if converged else round_, n_iterations)
     if max(np.abs(gamma.sum(axis=1) - p).sum(), np.abs(gamma.sum(axis=0) - q).sum()) > _MISPLACED:
         raise _too_small(epsilon)
     return Coupling(gamma, cross, _distance(A, B, cross), round_, converged)
@@ -96,7 +96,7 @@ def _too_small(epsilon: float) -> FippError:
 
 
 def _distance(A: Matrix, B: Matrix, cross: Matrix) -> float:
-    """Give Σ (C_s,ik − C_t,jl)² Γ_ij Γ_kl."""
+    """Return Σ (C_s,ik − C_t,jl)² Γ_ij Γ_kl."""
     own = [np.square(side.T @ side).sum() / len(side) ** 2 for side in (A, B)]
     return float(own[0] + own[1] - 2 * np.square(cross).sum())
 

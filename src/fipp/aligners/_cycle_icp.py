@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg import cross_products, mapped, ordered_map, row_blocks, single_threaded_blas
+from fipp.linalg import cross_products, matmul_blocks, ordered_map, row_blocks, single_threaded_blas
 
 _FIRST_LEARNING_RATE, _LAST_LEARNING_RATE = 0.5, 0.05
 
@@ -41,7 +41,7 @@ class PrincipalAxes:
         variance, axes = np.linalg.eigh(cross_products(centred, centred) / len(X))
         variance, axes = np.maximum(variance[::-1][:p], 0), axes[:, ::-1][:, :p]
         total = max(variance.sum(), 1e-30)
-        return cls(mapped(centred, axes / np.sqrt(total)), np.maximum(variance / total, 1e-12))
+        return cls(matmul_blocks(centred, axes / np.sqrt(total)), np.maximum(variance / total, 1e-12))
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def cycle_icp(
         batches = zip(*(np.array_split(order, n_batches) for order in orders), strict=True)
         for number, (of_x, of_y) in enumerate(batches):
             x, y = X.coordinates[of_x], Y.coordinates[of_y]
-            y_near, x_near = nearest(mapped(x, W), Y.coordinates), nearest(mapped(y, V), X.coordinates)
+            y_near, x_near = nearest(matmul_blocks(x, W), Y.coordinates), nearest(matmul_blocks(y, V), X.coordinates)
             to_W, to_V = gradients(x, y, x_near, y_near, W, V, cycle_weight)
             rate = rates[epoch * n_batches + number]
             W, V = W - rate * to_W / X.variance[:, None], V - rate * to_V / Y.variance[:, None]
@@ -98,7 +98,7 @@ def gradients(
     V: NDArray[np.float64],
     cycle_weight: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the gradients of half the mean loss of a batch by W and by V."""
+    """Return the gradients of half the mean loss of a batch by W and by V."""
     xW, yV = x @ W, y @ V
     x_cycle, y_cycle = cycle_weight * (xW @ V - x), cycle_weight * (yV @ W - y)
     to_W = x.T @ (xW - y_near + x_cycle @ V.T) + yV.T @ y_cycle
@@ -107,7 +107,7 @@ def gradients(
 
 
 def nearest(A: NDArray[np.float32], B: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Give for each row of A the row of B with the smallest distance."""
+    """Return for each row of A the row of B with the smallest distance."""
     half = np.einsum("ij,ij->i", B, B) / np.float32(2)
 
     def closest(rows: slice) -> NDArray[np.int64]:
@@ -119,9 +119,9 @@ def nearest(A: NDArray[np.float32], B: NDArray[np.float32]) -> NDArray[np.float3
 
 
 def fit_loss(X: PrincipalAxes, Y: PrincipalAxes, W: NDArray[np.float64], V: NDArray[np.float64]) -> float:
-    """Give the mean squared distance of mapped words to the nearest word of the other side, both ways."""
+    """Return the mean squared distance of mapped words to the nearest word of the other side, both ways."""
     total = 0.0
     for source, target, M in ((X.coordinates, Y.coordinates, W), (Y.coordinates, X.coordinates, V)):
-        images = mapped(source, M)
+        images = matmul_blocks(source, M)
         total += float(np.square(images - nearest(images, target), dtype=np.float64).sum()) / len(source)
     return total

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._matching import heaviest_matching
-from fipp.linalg import Progress, mapped, rotation, weighted_cross
+from fipp.linalg import Progress, cross_products, matmul_blocks, rotation
 from fipp.retrieve import neighbours
 
 
@@ -33,7 +33,7 @@ class DLV(BaseAligner):
     ----------
     n_neighbours : int, default=3
         k.
-    n_rounds : int, default=3
+    n_iterations : int, default=3
         Rounds of matching and rotating, at most; fewer when the matching stays as it was.
     max_words : int or None, default=10_000
         So many words of either side, the first ones, are matched; None is all of them.
@@ -74,7 +74,7 @@ class DLV(BaseAligner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_neighbours": [Interval(Integral, 1, None, closed="left")],
-        "n_rounds": [Interval(Integral, 0, None, closed="left")],
+        "n_iterations": [Interval(Integral, 0, None, closed="left")],
         "max_words": [Interval(Integral, 1, None, closed="left"), None],
         "preprocess": "no_validation",
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
@@ -84,39 +84,39 @@ class DLV(BaseAligner):
         self,
         n_neighbours: int = 3,
         *,
-        n_rounds: int = 3,
+        n_iterations: int = 3,
         max_words: int | None = 10_000,
         preprocess: Any = "unit+centre+unit",
         max_memory: int | str | None = None,
     ) -> None:
         self.n_neighbours = n_neighbours
-        self.n_rounds = n_rounds
+        self.n_iterations = n_iterations
         self.max_words = max_words
         self.preprocess = preprocess
         self.max_memory = max_memory
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        known = weighted_cross(*self._seed_rows(X, Y))
+        known = cross_products(*self._seed_rows(X, Y))
         free, free_targets = self._free_words(X, 0), self._free_words(Y, 1)
         source = self.source_preprocess_.transform(X[: self.max_words])[free]
         target = self.target_preprocess_.transform(Y[: self.max_words])[free_targets]
         omega, found, self.n_iter_ = rotation(known), np.empty((0, 2), np.int64), 0
-        for done in range(self.n_rounds if len(free) and len(free_targets) else 0):
+        for done in range(self.n_iterations if len(free) and len(free_targets) else 0):
             alone = np.setdiff1d(np.arange(len(target)), found[:, 1])
             mean = target[alone].mean(axis=0, dtype=np.float64) if len(alone) else np.zeros(target.shape[1])
-            matched = self._match(mapped(source, omega), target, mean)
+            matched = self._match(matmul_blocks(source, omega), target, mean)
             self.n_iter_ = done + 1
             if progress is not None:
-                progress(done + 1, self.n_rounds)
+                progress(done + 1, self.n_iterations)
             if np.array_equal(matched, found):
                 break
             found = matched
-            omega = rotation(known + weighted_cross(source[found[:, 0]], target[found[:, 1]]))
+            omega = rotation(known + cross_products(source[found[:, 0]], target[found[:, 1]]))
         self.map_ = omega.astype(np.float32)
         self.induced_pairs_ = np.stack([free[found[:, 0]], free_targets[found[:, 1]]], axis=1)
 
     def _free_words(self, X: NDArray, side: int) -> NDArray[np.int64]:
-        """Give the words that may be matched: among the first, with a vector, and in no known pair."""
+        """Return the words that may be matched: among the first, with a vector, and in no known pair."""
         free = np.flatnonzero(X[: self.max_words].any(axis=1))
         return np.setdiff1d(free, self.pairs_[:, side])
 

@@ -15,8 +15,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from fipp.aligners._appendix_c import Rule, induce_pairs
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._self_learning import Rule, induce_pairs
 from fipp.aligners._solvers import Solution, descent_map, eigen_map, linear_map
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import (
@@ -32,7 +32,6 @@ from fipp.linalg import (
     rotation,
     single_threaded_blas,
     thin_svd,
-    weighted_cross,
 )
 
 _WEIGHT_POWERS = {"root": 0.5, "published": 1.0, "paper": 2.0}
@@ -254,7 +253,7 @@ class FIPP(BaseAligner):
         return np.maximum(np.linalg.eigvalsh(cross_products(aligned, aligned))[::-1], 0)
 
     def _seed_vectors(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """Give X_s, X_t and X̃_s."""
+        """Return X_s, X_t and X̃_s."""
         if not hasattr(self, "_seed"):
             raise AttributeError("this is known only where the model was fitted, with its seed vectors")
         X_s, X_t, solution = self._seed
@@ -415,7 +414,7 @@ class FIPP(BaseAligner):
         c = len(X_s)
         self.weights_ = self._weights(solution.gram.residual_norms(self.lam))
         # The rotation is found for what words get in the end, X_s W, as the authors' code does.
-        omega = rotation(solution.W.T @ weighted_cross(X_s, X_t, self.weights_))
+        omega = rotation(solution.W.T @ cross_products(X_s, X_t, np.square(self.weights_)))
         self.map_ = (solution.W @ omega).astype(np.float32)
         self.kept_fraction_, self.kept_per_pair_ = gram.kept_fraction, gram.kept / c
         if solution.losses is not None:
@@ -424,7 +423,7 @@ class FIPP(BaseAligner):
         self._warn(c, *self.map_.shape)
 
     def _weights(self, residual_norms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give W of the rotation: pairs on whose inner products both spaces agree count for more."""
+        """Return W of the rotation: pairs on whose inner products both spaces agree count for more."""
         if self.weighting is None:
             return np.ones_like(residual_norms)
         return residual_weights(residual_norms) ** _WEIGHT_POWERS[self.weighting]

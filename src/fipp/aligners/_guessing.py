@@ -52,7 +52,7 @@ class GuessingAligner(WrappingAligner):
         return super().fit(X, Y, pairs, progress=progress)
 
     def _checked_guesses(self, X: NDArray, Y: NDArray) -> NDArray[np.int64]:
-        """Give the guesses that have vectors on both sides, each once."""
+        """Return the guesses that have vectors on both sides, each once."""
         if self._guesses is None or not np.size(self._guesses):
             return np.empty((0, 2), np.int64)
         guesses = as_pairs(self._guesses, len(X), len(Y))

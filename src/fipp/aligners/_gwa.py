@@ -43,7 +43,7 @@ class GromovWasserstein(BaseAligner):
 
     Parameters
     ----------
-    n_words : int, default=2000
+    max_words : int, default=2000
         How many of the first words of either side are coupled; vocabularies are expected in the order of frequency.
         Time and memory grow with the square of it.
     epsilon : float, default=1.5e-3
@@ -51,7 +51,7 @@ class GromovWasserstein(BaseAligner):
         near where it began.
     preprocess : str, transformer or None, default="unit+centre+unit"
         What is done to both sides first; see `fipp.preprocess`.
-    max_iter : int, default=100
+    n_iterations : int, default=100
         At most so many linearised problems are solved.
     tolerance : float, default=1e-4
         It is enough when :math:`X_s^\top Γ X_t` has changed by no more than this share of itself.
@@ -66,10 +66,10 @@ class GromovWasserstein(BaseAligner):
         The sum above without the entropy.
     pairs_ : ndarray of shape (0, 2)
         No pairs were given.
-    induced_pairs_ : ndarray of shape (n_words, 2)
+    induced_pairs_ : ndarray of shape (max_words, 2)
         Each of the source's words that were coupled, and the target's word that most of it goes to.
     mutual_csls_ : float
-        Mean CSLS of words that are each other's best after the rotation, among the next ``n_words`` of either side,
+        Mean CSLS of words that are each other's best after the rotation, among the next ``max_words`` of either side,
         which were not coupled; among the coupled words, which tell less, if there are hardly any others.
     chance_csls_ : float
         The same after a random rotation, when such pairs mean nothing.
@@ -79,7 +79,7 @@ class GromovWasserstein(BaseAligner):
     n_iter_ : int
         How many linearised problems were solved.
     converged_ : bool
-        Whether the coupling stopped changing before ``max_iter``.
+        Whether the coupling stopped changing before ``n_iterations``.
     source_preprocess_, target_preprocess_ : transformers
         Fitted preprocessing of either side.
 
@@ -109,28 +109,28 @@ class GromovWasserstein(BaseAligner):
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"epsilon": (1e-3, 1.5e-3, 2e-3)}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_words": [Interval(Integral, 2, None, closed="left")],
+        "max_words": [Interval(Integral, 2, None, closed="left")],
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "preprocess": "no_validation",
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_iterations": [Interval(Integral, 1, None, closed="left")],
         "tolerance": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        n_words: int = 2000,
+        max_words: int = 2000,
         *,
         epsilon: float = 1.5e-3,
         preprocess: Any = "unit+centre+unit",
-        max_iter: int = 100,
+        n_iterations: int = 100,
         tolerance: float = 1e-4,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
-        self.n_words = n_words
+        self.max_words = max_words
         self.epsilon = epsilon
         self.preprocess = preprocess
-        self.max_iter = max_iter
+        self.n_iterations = n_iterations
         self.tolerance = tolerance
         self.random_state = random_state
 
@@ -144,7 +144,7 @@ class GromovWasserstein(BaseAligner):
         source_rows, X_s, later_source = self._frequent(X, self.source_preprocess_, "source")
         target_rows, X_t, later_target = self._frequent(Y, self.target_preprocess_, "target")
         found = couple(
-            X_s.astype(np.float64), X_t.astype(np.float64), self.epsilon, self.max_iter, self.tolerance, progress
+            X_s.astype(np.float64), X_t.astype(np.float64), self.epsilon, self.n_iterations, self.tolerance, progress
         )
         self.map_ = rotation(found.cross).astype(np.float32)
         self.distance_, self.n_iter_, self.converged_ = found.distance, found.n_iter, found.converged
@@ -156,12 +156,12 @@ class GromovWasserstein(BaseAligner):
     def _frequent(
         self, X: NDArray, preprocess: Any, side: str
     ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]:
-        """Give row numbers and unit vectors of the first words that have any, and the vectors of as many after them."""
-        rows = np.flatnonzero(X.any(axis=1))[: 2 * self.n_words]
+        """Return row numbers and unit vectors of the first words that have any, and the vectors of as many more."""
+        rows = np.flatnonzero(X.any(axis=1))[: 2 * self.max_words]
         if not len(rows):
             raise FippError(f"every {side} vector is zero: there is nothing to learn from")
         vectors = unit_rows(preprocess.transform(X[rows]))
-        return rows[: self.n_words], vectors[: self.n_words], vectors[self.n_words :]
+        return rows[: self.max_words], vectors[: self.max_words], vectors[self.max_words :]
 
     def _judge(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32]) -> None:
         """Compare the rotation with a random one, by how sure words that are each other's best are."""
@@ -175,7 +175,7 @@ class GromovWasserstein(BaseAligner):
             warnings.warn(
                 "the coupling is most likely no better than chance: the mean CSLS of words that are each other's best "
                 f"is {self.mutual_csls_:.2f}, less than {_TIMES_CHANCE:g} times the {self.chance_csls_:.2f} of a "
-                "random rotation. Take another epsilon, more n_words, or a method with known pairs",
+                "random rotation. Take another epsilon, more max_words, or a method with known pairs",
                 FippWarning,
                 stacklevel=4,
             )

@@ -77,9 +77,9 @@ def enough_parts(
     >>> len(enough_parts(np.arange(5000))), len(enough_parts(np.arange(1000))), len(enough_parts(np.arange(50)))
     (1, 2, 5)
     """
-    n_words, folds = len(np.unique(source_rows)), max(round(1 / holdout), 2)
-    parts = held_out_parts(source_rows, folds=min(folds, n_words), random_state=random_state)
-    return parts[: max(round(folds * _ENOUGH_WORDS / n_words), 1)]
+    max_words, folds = len(np.unique(source_rows)), max(round(1 / holdout), 2)
+    parts = held_out_parts(source_rows, folds=min(folds, max_words), random_state=random_state)
+    return parts[: max(round(folds * _ENOUGH_WORDS / max_words), 1)]
 
 
 def _check_share(holdout: float) -> float:
@@ -88,11 +88,11 @@ def _check_share(holdout: float) -> float:
     return float(holdout)
 
 
-def _check_folds(folds: int, n_words: int) -> int:
+def _check_folds(folds: int, max_words: int) -> int:
     try:
         number = index(folds)
     except TypeError:
         number = 0
-    if not 2 <= number <= n_words:
-        raise FippError(f"folds must be a whole number from 2 to {n_words:,}, the number of words, not {folds!r}")
+    if not 2 <= number <= max_words:
+        raise FippError(f"folds must be a whole number from 2 to {max_words:,}, the number of words, not {folds!r}")
     return number

@@ -17,7 +17,7 @@ from fipp.aligners._cycle_icp import CycleMaps, PrincipalAxes, cycle_icp
 from fipp.aligners._moment_start import Moments, best_rotations
 from fipp.aligners._mutual_pairs import mutual_pairs
 from fipp.exceptions import FippWarning
-from fipp.linalg import Progress, mapped, rotation, weighted_cross
+from fipp.linalg import Progress, cross_products, matmul_blocks, rotation
 
 _MOMENT_STEPS = 40
 # Measured on four pairs of vectors: the one start that led to a good map ended 15 % below the worst, bad ones 2 or 3 %.
@@ -58,9 +58,9 @@ class ICP(BaseAligner):
         λ.
     batch_size : int, default=250
         Words of either side in a step.
-    start_words : int, default=3000
+    max_start_words : int, default=3000
         So many words of either side, the first ones, make the starts.
-    n_refinements : int, default=5
+    n_iterations : int, default=5
         Rounds of Procrustes at the end.
     max_words : int or None, default=10_000
         So many words are paired in the last of these rounds; None is all of them.
@@ -105,8 +105,8 @@ class ICP(BaseAligner):
         "n_epochs": [Interval(Integral, 0, None, closed="left")],
         "cycle_weight": [Interval(Real, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "start_words": [Interval(Integral, 1, None, closed="left")],
-        "n_refinements": [Interval(Integral, 0, None, closed="left")],
+        "max_start_words": [Interval(Integral, 1, None, closed="left")],
+        "n_iterations": [Interval(Integral, 0, None, closed="left")],
         "max_words": [Interval(Integral, 1, None, closed="left"), None],
         "preprocess": "no_validation",
         "random_state": ["random_state"],
@@ -122,8 +122,8 @@ class ICP(BaseAligner):
         n_epochs: int = 10,
         cycle_weight: float = 1.0,
         batch_size: int = 250,
-        start_words: int = 3000,
-        n_refinements: int = 5,
+        max_start_words: int = 3000,
+        n_iterations: int = 5,
         max_words: int | None = 10_000,
         preprocess: Any = "unit+centre+unit",
         random_state: int | np.random.RandomState | None = 0,
@@ -135,8 +135,8 @@ class ICP(BaseAligner):
         self.n_epochs = n_epochs
         self.cycle_weight = cycle_weight
         self.batch_size = batch_size
-        self.start_words = start_words
-        self.n_refinements = n_refinements
+        self.max_start_words = max_start_words
+        self.n_iterations = n_iterations
         self.max_words = max_words
         self.preprocess = preprocess
         self.random_state = random_state
@@ -150,27 +150,29 @@ class ICP(BaseAligner):
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         source = self.source_preprocess_.transform(X[: self._last_words(X)])
         target = self.target_preprocess_.transform(Y[: self._last_words(Y)])
-        total = self.n_candidates + self.n_refinements
+        total = self.n_candidates + self.n_iterations
 
         def tick(done: int) -> None:
             if progress is not None:
                 progress(done, total)
 
-        pairs = self._start(source[: self.start_words], target[: self.start_words], tick)
-        sizes = np.geomspace(self.start_words, max(len(source), len(target), self.start_words), self.n_refinements)
-        omega = rotation(weighted_cross(source[pairs[:, 0]], target[pairs[:, 1]]))
+        pairs = self._start(source[: self.max_start_words], target[: self.max_start_words], tick)
+        sizes = np.geomspace(
+            self.max_start_words, max(len(source), len(target), self.max_start_words), self.n_iterations
+        )
+        omega = rotation(cross_products(source[pairs[:, 0]], target[pairs[:, 1]]))
         for number, size in enumerate(np.rint(sizes).astype(int)):
-            images = mapped(source[:size], omega)
+            images = matmul_blocks(source[:size], omega)
             pairs, _ = mutual_pairs(images, target[:size], retrieval="csls", max_memory=self.max_memory)
-            omega = rotation(weighted_cross(source[pairs[:, 0]], target[pairs[:, 1]]))
+            omega = rotation(cross_products(source[pairs[:, 0]], target[pairs[:, 1]]))
             tick(self.n_candidates + number + 1)
         self.map_, self.induced_pairs_ = omega.astype(np.float32), pairs
 
     def _last_words(self, X: NDArray) -> int:
-        return len(X) if self.max_words is None else min(len(X), max(self.max_words, self.start_words))
+        return len(X) if self.max_words is None else min(len(X), max(self.max_words, self.max_start_words))
 
     def _start(self, source: NDArray[np.float32], target: NDArray[np.float32], tick: Any) -> NDArray[np.int64]:
-        """Give pairs of words that are each other's nearest after the best run."""
+        """Return pairs of words that are each other's nearest after the best run."""
         p, rng = min(self.n_components, source.shape[1], target.shape[1]), check_random_state(self.random_state)
         X, Y = PrincipalAxes.of(source, p), PrincipalAxes.of(target, p)
         starts = best_rotations(
@@ -198,7 +200,7 @@ class ICP(BaseAligner):
         self.losses_ = np.array([run.loss for run in runs])
         self._warn_unless_one_stands_out()
         best = runs[int(np.argmin(self.losses_))]
-        return mutual_pairs(mapped(X.coordinates, best.W), Y.coordinates, retrieval="csls")[0]
+        return mutual_pairs(matmul_blocks(X.coordinates, best.W), Y.coordinates, retrieval="csls")[0]
 
     def _warn_unless_one_stands_out(self) -> None:
         best, worst = float(self.losses_.min()), float(self.losses_.max())

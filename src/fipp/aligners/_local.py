@@ -82,7 +82,7 @@ class Local(WrappingAligner):
 
     @classmethod
     def correcting(cls, fitted: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> Self:
-        """Give the corrections of an aligner that is fitted already, perhaps on more than these pairs."""
+        """Return the corrections of an aligner that is fitted already, perhaps on more than these pairs."""
         local = cls(clone(fitted))
         local._check(X, Y, pairs)
         local._correct(fitted, X, Y)
@@ -94,7 +94,7 @@ class Local(WrappingAligner):
         self.corrections_ = unit_rows(fitted.transform_target(Y[self.pairs_[:, 1]])) - self.anchors_
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Give source vectors in the shared space, of unit length before they are mended.
+        """Return source vectors in the shared space, of unit length before they are mended.
 
         Parameters
         ----------

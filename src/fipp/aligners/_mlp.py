@@ -197,7 +197,7 @@ class ResidualMLP(BaseAligner):
         self.holdout_loss_ = np.array(history)
 
     def _start(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32]) -> ResidualNetwork:
-        """Give the ridge regression, with a network beside it that adds nothing yet."""
+        """Return the ridge regression, with a network beside it that adds nothing yet."""
         ridge = Ridge(self.alpha)
         ridge._fit_seed(X_s, X_t, None)
         assert ridge.offset_ is not None  # by default it has one

@@ -35,7 +35,7 @@ class Moments:
 
     @single_threaded_blas
     def agreement(self, W: NDArray[np.float64]) -> float:
-        """Give a(W): 2 when all moments are alike."""
+        """Return a(W): 2 when all moments are alike."""
         second, third = self._gradients(W)
         return float(np.sum(W * (second + third)))
 
@@ -48,7 +48,7 @@ class Moments:
         return W
 
     def _gradients(self, W: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give a half of the gradient of the first term and a third of that of the second."""
+        """Return a half of the gradient of the first term and a third of that of the second."""
         (S_x, S_y), (T_x, T_y) = self._S, self._T
         turned = np.tensordot(np.tensordot(T_x, W, (1, 0)), W, (1, 0))  # Σ_jk T_x[i, j, k] W[j, b] W[k, c]
         return S_x @ W @ S_y, np.tensordot(turned, T_y, ((1, 2), (1, 2)))

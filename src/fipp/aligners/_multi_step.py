@@ -35,7 +35,7 @@ class Maps(NamedTuple):
 
 @single_threaded_blas
 def rotations(C: NDArray[np.float64]) -> Rotations:
-    """Give the orthogonal maps of both sides that maximise tr(UᵀCV); directions without anything are left out.
+    """Return the orthogonal maps of both sides that maximise tr(UᵀCV); directions without anything are left out.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def rotations(C: NDArray[np.float64]) -> Rotations:
 
 @single_threaded_blas
 def whitening(scatter: NDArray[np.float64], regularization: float) -> Whitening:
-    """Give (S + λI)^(-1/2) and (S + λI)^(1/2), λ = ``regularization`` times the mean eigenvalue of S.
+    """Return (S + λI)^(-1/2) and (S + λI)^(1/2), λ = ``regularization`` times the mean eigenvalue of S.
 
     Directions in which S + λI has nothing are left out by both.
 

@@ -13,9 +13,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._adversarial import Game, adversarial_map
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._refinement import Refined, Refinement
+from fipp.aligners._procrustes_refinement import Refined, Refinement
 from fipp.exceptions import FippError, FippWarning
-from fipp.linalg import Progress, rotation, weighted_cross
+from fipp.linalg import Progress, cross_products, rotation
 
 _AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
 
@@ -31,7 +31,7 @@ class MUSE(BaseAligner):
 
     .. math:: Ω_{i+1} = \arg\min_{ΩΩ^\top = I} \sum_{(x, y) ∈ D(Ω_i)} \|xΩ - y\|^2
 
-    where D(Ω) are the pairs of the ``n_words`` most frequent words of both sides that are each other's best
+    where D(Ω) are the pairs of the ``max_words`` most frequent words of both sides that are each other's best
     translation by CSLS under Ω. The first Ω is that of the known pairs (``"supervised"``), or the generator of a game
     (``"adversarial"``): a discriminator learns to tell mapped source vectors from target vectors, and Ω, kept near
     orthogonal, to be mistaken.
@@ -46,9 +46,9 @@ class MUSE(BaseAligner):
         What to start from. ``"adversarial"`` needs no pairs, but torch: ``pip install 'fipp[torch]'``. It may fail
         to find anything; a warning says so. From English to French one of three games found the way (.665 / .689 by
         cosine / CSLS, 109 seconds of one processor), from English to Finnish none of two, which was announced.
-    n_refinements : int, default=3
+    n_iterations : int, default=3
         How often the dictionary is found again.
-    n_words : int, default=10000
+    max_words : int, default=10000
         The most frequent words of either side, which the dictionary is made of. Rows must be in order of frequency.
     n_restarts : int, default=2
         Games with different random numbers, each refined, of which the best by the criterion is taken.
@@ -70,7 +70,7 @@ class MUSE(BaseAligner):
         Of the discriminator's input, and of the answers that it learns.
     beta : float, default=0.01
         β of Ω ← (1 + β)Ω − βΩΩᵀΩ, which keeps the map near orthogonal.
-    n_frequent : int, default=5000
+    max_start_words : int, default=5000
         The most frequent words, which the game draws from, evenly; published: 75,000.
     preprocess : str, transformer or None, default="unit+centre+unit"
         What is done to both sides first; see `fipp.preprocess`.
@@ -91,7 +91,7 @@ class MUSE(BaseAligner):
         With ``"adversarial"``, the criterion of each game, refined.
     consistency_ : float
         With ``"adversarial"``, the share of pairs that are each other's best translation and still are found, by cosine
-        among the ``n_words`` target words, by a rotation that has seen only other such pairs, a random half of them.
+        among the ``max_words`` target words, by a rotation that has seen only other such pairs, a random half of them.
     null_consistency_ : float
         What it is after refining a random rotation. In few dimensions pairs by chance agree with each other too.
     collapsed_ : bool
@@ -122,8 +122,8 @@ class MUSE(BaseAligner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "mode": [StrOptions({"supervised", "adversarial"})],
-        "n_refinements": [Interval(Integral, 0, None, closed="left")],
-        "n_words": [_AT_LEAST_1],
+        "n_iterations": [Interval(Integral, 0, None, closed="left")],
+        "max_words": [_AT_LEAST_1],
         "n_restarts": [_AT_LEAST_1],
         "n_components": [_AT_LEAST_1],
         "n_steps": [_AT_LEAST_1],
@@ -134,7 +134,7 @@ class MUSE(BaseAligner):
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "smoothing": [Interval(Real, 0, 0.5, closed="left")],
         "beta": [Interval(Real, 0, 0.5, closed="both")],
-        "n_frequent": [_AT_LEAST_1],
+        "max_start_words": [_AT_LEAST_1],
         "preprocess": "no_validation",
         "random_state": [Interval(Integral, 0, None, closed="left")],
         "max_memory": "no_validation",
@@ -143,8 +143,8 @@ class MUSE(BaseAligner):
     def __init__(
         self,
         mode: str = "supervised",
-        n_refinements: int = 3,
-        n_words: int = 10_000,
+        n_iterations: int = 3,
+        max_words: int = 10_000,
         n_restarts: int = 2,
         n_components: int = 50,
         n_steps: int = 6000,
@@ -155,14 +155,14 @@ class MUSE(BaseAligner):
         dropout: float = 0.1,
         smoothing: float = 0.1,
         beta: float = 0.01,
-        n_frequent: int = 5000,
+        max_start_words: int = 5000,
         preprocess: Any = "unit+centre+unit",
         random_state: int = 0,
         max_memory: int | str | None = None,
     ) -> None:
         self.mode = mode
-        self.n_refinements = n_refinements
-        self.n_words = n_words
+        self.n_iterations = n_iterations
+        self.max_words = max_words
         self.n_restarts = n_restarts
         self.n_components = n_components
         self.n_steps = n_steps
@@ -173,7 +173,7 @@ class MUSE(BaseAligner):
         self.dropout = dropout
         self.smoothing = smoothing
         self.beta = beta
-        self.n_frequent = n_frequent
+        self.max_start_words = max_start_words
         self.preprocess = preprocess
         self.random_state = random_state
         self.max_memory = max_memory
@@ -185,13 +185,13 @@ class MUSE(BaseAligner):
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         refinement = Refinement(
-            self.source_preprocess_.transform(X[: self.n_words]),
-            self.target_preprocess_.transform(Y[: self.n_words]),
-            self.n_refinements,
+            self.source_preprocess_.transform(X[: self.max_words]),
+            self.target_preprocess_.transform(Y[: self.max_words]),
+            self.n_iterations,
             self.max_memory,
         )
         if self.mode == "supervised":
-            start = rotation(weighted_cross(*self._seed_rows(X, Y))).astype(np.float32)
+            start = rotation(cross_products(*self._seed_rows(X, Y))).astype(np.float32)
             refined = refinement.best(start, progress=progress)
         else:
             refined = self._play(X, Y, refinement, progress)
@@ -202,8 +202,8 @@ class MUSE(BaseAligner):
 
     def _play(self, X: NDArray, Y: NDArray, refinement: Refinement, progress: Progress | None) -> Refined:
         """Play several games, refine each, and give the best."""
-        X_drawn = self.source_preprocess_.transform(X[: self.n_frequent])
-        Y_drawn = self.target_preprocess_.transform(Y[: self.n_frequent])
+        X_drawn = self.source_preprocess_.transform(X[: self.max_start_words])
+        Y_drawn = self.target_preprocess_.transform(Y[: self.max_start_words])
         if not (X_drawn.any() and Y_drawn.any()):
             raise FippError("one side has no vectors that are not zero: there is nothing to learn from")
         game = Game(

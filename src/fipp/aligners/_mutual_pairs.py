@@ -17,7 +17,7 @@ def mutual_pairs(
     max_memory: int | float | str | None = None,
     progress: Progress | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Give the rows of A and B that are each other's best in one space, in the order of A, and their scores.
+    """Return the rows of A and B that are each other's best in one space, in the order of A, and their scores.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from fipp.aligners._score import best_reciprocal_ranks
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippError, FippWarning
-from fipp.linalg import Progress, mapped, unit_rows
+from fipp.linalg import Progress, matmul_blocks, unit_rows
 
 # With fewer source words too few can be held out to tell a gain from chance.
 _FEWEST_TO_CHOOSE = 50
@@ -63,7 +63,7 @@ class Ranking(WrappingAligner):
         τ: the lower, the more the nearest of the wrong words count. Not used by ``"rcsls"``.
     n_neighbours : int, default=10
         The nearest words that each word of a pair is ranked against.
-    n_words : int, default=20000
+    max_words : int, default=20000
         They are looked for among so many of the first words of either side.
     holdout : float or None, default=0.2
         Share of the source words that is held out to count the steps; as many such shares in turn as make 400 words.
@@ -88,7 +88,7 @@ class Ranking(WrappingAligner):
     --------
     >>> import fipp
     >>> demo = fipp.datasets.load_demo()
-    >>> alignment = fipp.align(demo.source, demo.target, demo.seed.head(400), "ranking", n_steps=5, n_words=3000)
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed.head(400), "ranking", n_steps=5, max_words=3000)
     >>> alignment.translate("water", k=1)[0].word
     'eau'
     """
@@ -103,7 +103,7 @@ class Ranking(WrappingAligner):
         "n_steps": [Interval(Integral, 0, None, closed="left")],
         "temperature": [Interval(Real, 0, None, closed="neither")],
         "n_neighbours": [Interval(Integral, 1, None, closed="left")],
-        "n_words": [Interval(Integral, 1, None, closed="left")],
+        "max_words": [Interval(Integral, 1, None, closed="left")],
         "holdout": [Interval(Real, 0, 0.5, closed="right"), None],
         "random_state": [Interval(Integral, 0, None, closed="left")],
     }
@@ -118,7 +118,7 @@ class Ranking(WrappingAligner):
         n_steps: int = 20,
         temperature: float = 0.05,
         n_neighbours: int = 10,
-        n_words: int = 20_000,
+        max_words: int = 20_000,
         holdout: float | None = 0.2,
         random_state: int = 0,
     ) -> None:
@@ -129,7 +129,7 @@ class Ranking(WrappingAligner):
         self.n_steps = n_steps
         self.temperature = temperature
         self.n_neighbours = n_neighbours
-        self.n_words = n_words
+        self.max_words = max_words
         self.holdout = holdout
         self.random_state = random_state
 
@@ -153,7 +153,7 @@ class Ranking(WrappingAligner):
     def refine(
         self, fitted: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], steps: Sequence[int]
     ) -> list[BaseAligner]:
-        """Give a fitted linear aligner as it is after each of several numbers of steps; it stays as it is itself."""
+        """Return a fitted linear aligner as it is after each of several numbers of steps; it stays as it is itself."""
         descent = self._descent(fitted, X, Y, pairs)
         refined = []
         for step in range(1, max(steps) + 1):
@@ -175,7 +175,7 @@ class Ranking(WrappingAligner):
         words = Words(
             unit_rows(start.transform(X[rows_s])),
             unit_rows(start.transform_target(Y[rows_t])),
-            self.n_words,
+            self.max_words,
             np.stack([place_s, place_t], axis=1),
         )
         rng = np.random.default_rng(self.random_state)
@@ -186,7 +186,7 @@ class Ranking(WrappingAligner):
 
     def _listed(self, n: int, known: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """List the rows of frequent words and of others that are known; give also the places of the known ones."""
-        return first_and(known, min(n, self.n_words))
+        return first_and(known, min(n, self.max_words))
 
     def _best_number_of_steps(self, X: NDArray, Y: NDArray, tick: Any) -> int:
         self.validation_scores_ = np.empty(0)
@@ -223,8 +223,8 @@ class _Trial:
         self._queries, self._keys = start.transform(X[words]), start.transform_target(Y[candidates])
 
     def ranks(self) -> NDArray[np.float64]:
-        """Give 1 / rank of the best translation of each held-out word."""
-        queries, keys = mapped(self._queries, self.descent.P), mapped(self._keys, self.descent.Q)
+        """Return 1 / rank of the best translation of each held-out word."""
+        queries, keys = matmul_blocks(self._queries, self.descent.P), matmul_blocks(self._keys, self.descent.Q)
         return best_reciprocal_ranks(queries, keys, self._asked, self._gold)
 
 
@@ -241,12 +241,12 @@ def first_and(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArr
 
 
 def _best(ranks: Sequence[NDArray[np.float64]]) -> int:
-    """Give the number of steps with the best mean, the fewest of equals."""
+    """Return the number of steps with the best mean, the fewest of equals."""
     return int(np.argmax([round(float(found.mean()), 12) for found in ranks]))
 
 
 def _last_map(aligner: BaseAligner) -> BaseAligner:
-    """Give the aligner that has the map: this one, or the one that it wraps."""
+    """Return the aligner that has the map: this one, or the one that it wraps."""
     while isinstance(aligner, WrappingAligner) and aligner.linear:
         aligner = aligner.aligner_
     if not aligner.linear:
@@ -260,11 +260,11 @@ def _last_map(aligner: BaseAligner) -> BaseAligner:
 def _fold(aligner: BaseAligner, P: NDArray[np.float64], Q: NDArray[np.float64] | None) -> None:
     """Multiply the maps of a fitted aligner by P and Q."""
     last = _last_map(aligner)
-    last.map_ = mapped(last.map_, P)
+    last.map_ = matmul_blocks(last.map_, P)
     if last.offset_ is not None:
-        last.offset_ = mapped(last.offset_[None], P)[0]
+        last.offset_ = matmul_blocks(last.offset_[None], P)[0]
     if Q is None:
         return
-    last.target_map_ = Q.astype(np.float32) if last.target_map_ is None else mapped(last.target_map_, Q)
+    last.target_map_ = Q.astype(np.float32) if last.target_map_ is None else matmul_blocks(last.target_map_, Q)
     if last.target_offset_ is not None:
-        last.target_offset_ = mapped(last.target_offset_[None], Q)[0]
+        last.target_offset_ = matmul_blocks(last.target_offset_[None], Q)[0]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.aligners._ranking_loss import Contest, Gradient
-from fipp.linalg import cross_products, mapped
+from fipp.linalg import cross_products, matmul_blocks
 from fipp.retrieve import neighbours
 
 Loss = Callable[[NDArray, NDArray, Contest], Gradient]
@@ -89,7 +89,7 @@ class Descent:
         pairs, n = self._words.pairs, self._words.n_frequent
         if len(pairs) > PAIRS_AT_ONCE:
             pairs = pairs[np.sort(self._rng.choice(len(pairs), PAIRS_AT_ONCE, replace=False))]
-        Z, T = mapped(self._words.source, self.P), mapped(self._words.target, self.Q)
+        Z, T = matmul_blocks(self._words.source, self.P), matmul_blocks(self._words.target, self.Q)
         near_targets = neighbours(Z[pairs[:, 0]], T[:n], self._n_neighbours).indices
         near_sources = neighbours(T[pairs[:, 1]], Z[:n], self._n_neighbours).indices
         sources, source_place, n_sources = _listed(pairs[:, 0], near_sources, len(Z))
@@ -112,22 +112,22 @@ class MappedLoss(NamedTuple):
     loss: Loss
 
     def __call__(self, P: NDArray[np.float64], Q: NDArray[np.float64]) -> Gradient:
-        """Give the loss at P and Q, and its gradients."""
-        (S, source_lengths), (T, target_lengths) = _unit(mapped(self.Z, P)), _unit(mapped(self.T, Q))
+        """Return the loss at P and Q, and its gradients."""
+        (S, source_lengths), (T, target_lengths) = _unit(matmul_blocks(self.Z, P)), _unit(matmul_blocks(self.T, Q))
         value, by_S, by_T = self.loss(S, T, self.contest)
         by_P = cross_products(self.Z, _before_unit(by_S, S, source_lengths))
         return value, by_P, cross_products(self.T, _before_unit(by_T, T, target_lengths))
 
 
 def _unit(X: NDArray) -> tuple[NDArray, NDArray]:
-    """Give rows of unit length, and the lengths they had."""
+    """Return rows of unit length, and the lengths they had."""
     lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
     lengths[lengths == 0] = 1
     return X / lengths, lengths
 
 
 def _before_unit(gradient: NDArray, unit: NDArray, lengths: NDArray) -> NDArray:
-    """Give the gradient by rows, from that by the same rows at unit length: nothing of it is along them."""
+    """Return the gradient by rows, from that by the same rows at unit length: nothing of it is along them."""
     along = np.einsum("ij,ij->i", gradient, unit)[:, None]
     back: NDArray = (gradient - along * unit) / lengths
     return back

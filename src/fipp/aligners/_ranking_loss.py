@@ -30,12 +30,12 @@ class Contest(NamedTuple):
     """The source words nearest to the target word of each pair, of shape (c, k)."""
 
     def reversed(self) -> Contest:
-        """Give the same with source and target exchanged."""
+        """Return the same with source and target exchanged."""
         return Contest(self.pairs[:, ::-1], self.n_paired[::-1], self.near_sources, self.near_targets)
 
 
 def contrastive(S: NDArray, T: NDArray, contest: Contest, temperature: float) -> Gradient:
-    r"""Give InfoNCE, the mean of both directions, with its gradients by S and T.
+    r"""Return InfoNCE, the mean of both directions, with its gradients by S and T.
 
     From source to target it is the mean over the pairs (i, j) of
 
@@ -64,7 +64,7 @@ def contrastive(S: NDArray, T: NDArray, contest: Contest, temperature: float) ->
 
 
 def _cross_entropy(S: NDArray, T: NDArray, contest: Contest, temperature: float) -> Gradient:
-    """Give InfoNCE from S to T with its gradients; at most a block of pairs times all pairs is held."""
+    """Return InfoNCE from S to T with its gradients; at most a block of pairs times all pairs is held."""
     sources, targets = contest.pairs.T
     c, n_paired = len(sources), contest.n_paired[1]
     T_paired, near = T[:n_paired], contest.near_targets
@@ -100,7 +100,7 @@ def _cross_entropy(S: NDArray, T: NDArray, contest: Contest, temperature: float)
 
 
 def _other_translations(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give which pairs have another translation of their source word, pair by pair, and which."""
+    """Return which pairs have another translation of their source word, pair by pair, and which."""
     c, (u, v) = len(pairs), pairs.max(axis=0) + 1
     known = _table(np.arange(c), pairs[:, 0], 1, (c, u)) @ _table(pairs[:, 0], pairs[:, 1], 1, (u, v))
     numbers, targets = known.nonzero()
@@ -110,7 +110,7 @@ def _other_translations(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], ND
 
 
 def relaxed_csls(S: NDArray, T: NDArray, contest: Contest) -> Gradient:
-    r"""Give minus the mean CSLS of the pairs, with its gradients by S and T.
+    r"""Return minus the mean CSLS of the pairs, with its gradients by S and T.
 
     It is the mean over the pairs (i, j) of
 
@@ -142,6 +142,6 @@ def relaxed_csls(S: NDArray, T: NDArray, contest: Contest) -> Gradient:
 
 
 def _table(rows: NDArray[np.int64], columns: NDArray[np.int64], values: Any, shape: tuple[int, int]) -> csr_array:
-    """Give the sparse matrix with these values; where two meet, their sum."""
+    """Return the sparse matrix with these values; where two meet, their sum."""
     rows, columns, values = np.broadcast_arrays(rows, columns, values)
     return csr_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=shape)

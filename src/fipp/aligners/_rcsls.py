@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._rcsls_loss import RelaxedCSLS
-from fipp.linalg import Progress, rotation, single_threaded_blas, weighted_cross
-from fipp.retrieve import gold_ranks
+from fipp.linalg import Progress, cross_products, rotation, single_threaded_blas
+from fipp.retrieve import ranks_of_gold
 
 # The share of the fall that the gradient promises which a step must deliver: with less, it has overshot.
 _PROMISED = 0.7
@@ -51,7 +51,7 @@ class RCSLS(BaseAligner):
         70 % of the promised fall; a number is halved only where the loss would rise.
     n_iterations : int, default=10
         Number of steps, at most.
-    validation : float or None, default=0.2
+    holdout : float or None, default=0.2
         Share of the seed's source words held out to count the steps after which their mean reciprocal rank is best;
         then all pairs are descended by so many. None takes all ``n_iterations``, as do seeds too small for it.
     max_words : int or None, default=200_000
@@ -104,7 +104,7 @@ class RCSLS(BaseAligner):
         "n_neighbours": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "n_iterations": [Interval(Integral, 0, None, closed="left")],
-        "validation": [Interval(Real, 0, 0.5, closed="right"), None],
+        "holdout": [Interval(Real, 0, 0.5, closed="right"), None],
         "max_words": [Interval(Integral, 1, None, closed="left"), None],
         "preprocess": "no_validation",
         "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
@@ -117,7 +117,7 @@ class RCSLS(BaseAligner):
         n_neighbours: int = 10,
         learning_rate: float | Literal["auto"] = "auto",
         n_iterations: int = 10,
-        validation: float | None = 0.2,
+        holdout: float | None = 0.2,
         max_words: int | None = 200_000,
         preprocess: Any = "unit+centre+unit",
         max_memory: int | str | None = None,
@@ -126,7 +126,7 @@ class RCSLS(BaseAligner):
         self.n_neighbours = n_neighbours
         self.learning_rate = learning_rate
         self.n_iterations = n_iterations
-        self.validation = validation
+        self.holdout = holdout
         self.max_words = max_words
         self.preprocess = preprocess
         self.max_memory = max_memory
@@ -159,9 +159,9 @@ class RCSLS(BaseAligner):
     def _held_out(self) -> NDArray[np.bool_]:
         """Mark the pairs to hold out: of every so many source words one, from the frequent to the rare."""
         words, position = np.unique(self.pairs_[:, 0], return_inverse=True)
-        if self.validation is None or self.validation * len(words) < _FEWEST_HELD_OUT or self.n_iterations == 0:
+        if self.holdout is None or self.holdout * len(words) < _FEWEST_HELD_OUT or self.n_iterations == 0:
             return np.zeros(len(self.pairs_), dtype=bool)
-        number = np.arange(len(words) + 1) * self.validation
+        number = np.arange(len(words) + 1) * self.holdout
         chosen = np.floor(number[1:]) > np.floor(number[:-1])
         return chosen[position]
 
@@ -174,15 +174,15 @@ class RCSLS(BaseAligner):
         tick: Callable[[int], None],
     ) -> int:
         # Translations beyond the first words are candidates, too, but none stands there twice.
-        gold, n_words = self.pairs_[held_out, 1], len(words[1])
-        beyond = gold >= n_words
+        gold, max_words = self.pairs_[held_out, 1], len(words[1])
+        beyond = gold >= max_words
         keys = np.concatenate([words[1], X_t[held_out][beyond]])
-        gold = np.where(beyond, n_words - 1 + np.cumsum(beyond), gold)
+        gold = np.where(beyond, max_words - 1 + np.cumsum(beyond), gold)
         scores: list[float] = []
 
         def stop_when_no_better(W: NDArray[np.float64]) -> bool:
             mapped = X_s[held_out] @ W.astype(np.float32)
-            ranks = gold_ranks(mapped, keys, np.arange(len(gold)), gold, max_memory=self.max_memory)
+            ranks = ranks_of_gold(mapped, keys, np.arange(len(gold)), gold, max_memory=self.max_memory)
             scores.append(float(np.mean(1 / ranks)))
             tick(1 if len(scores) > 1 else 0)
             return len(scores) - 1 - int(np.argmax(scores)) >= _PATIENCE
@@ -196,7 +196,7 @@ class RCSLS(BaseAligner):
         self, loss: RelaxedCSLS, n_steps: int, after_step: Callable[[NDArray[np.float64]], object]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Descend from the Procrustes rotation on, until ``after_step`` says so; give W and the losses."""
-        W = rotation(weighted_cross(loss.X_s, loss.X_t))
+        W = rotation(cross_products(loss.X_s, loss.X_t))
         value, gradient = loss(W)
         losses = [value]
         if self.learning_rate == "auto":

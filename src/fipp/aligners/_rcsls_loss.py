@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg import cross_products, mapped
+from fipp.linalg import cross_products, matmul_blocks
 from fipp.retrieve import neighbours
 
 
@@ -50,9 +50,9 @@ class RelaxedCSLS:
         self.X_s, self.X_t, self._X, self._Y, self._k, self._max_memory = X_s, X_t, X, Y, k, max_memory
 
     def __call__(self, W: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Give the loss at W and its gradient."""
-        of_sources = self._nearest(mapped(self.X_s, W), self._Y)
-        of_targets = self._nearest(self.X_t, mapped(self._X, W))
+        """Return the loss at W and its gradient."""
+        of_sources = self._nearest(matmul_blocks(self.X_s, W), self._Y)
+        of_targets = self._nearest(self.X_t, matmul_blocks(self._X, W))
         pull = _mean_of_rows(self._Y, of_sources) - 2 * self.X_t
         gradient = cross_products(self.X_s, pull) + cross_products(_mean_of_rows(self._X, of_targets), self.X_t)
         gradient /= len(self.X_s)
@@ -63,7 +63,7 @@ class RelaxedCSLS:
 
 
 def _mean_of_rows(X: NDArray[np.float32], indices: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Give for each row of ``indices`` the mean of these rows of X, without holding them all."""
+    """Return for each row of ``indices`` the mean of these rows of X, without holding them all."""
     total = np.zeros((len(indices), X.shape[1]), dtype=np.float32)
     for column in indices.T:
         total += X[column]

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, Options
 
 from fipp.aligners._base import BaseAligner
 from fipp.linalg import Progress, cross_products, single_threaded_blas
-from fipp.retrieve import gold_ranks
+from fipp.retrieve import ranks_of_gold
 
 # Penalties tried by "auto", relative to the largest squared singular value of X_s.
 _PENALTIES = tuple(10.0 ** -(step / 2) for step in range(2, 15))
@@ -165,7 +165,7 @@ class _Regression(NamedTuple):
 
     @single_threaded_blas
     def solution(self, penalty: float) -> NDArray[np.float64]:
-        """Give W = (X_sᵀX_s + α)⁻¹ X_sᵀX_t; directions that no pair has are mapped to zero."""
+        """Return W = (X_sᵀX_s + α)⁻¹ X_sᵀX_t; directions that no pair has are mapped to zero."""
         known = self.squared > np.finfo(np.float32).eps * self.squared.max(initial=0)
         shrunk = np.where(known, 1 / np.where(known, self.squared + penalty, 1), 0)
         W: NDArray[np.float64] = (self.V * shrunk) @ self.cross
@@ -179,7 +179,7 @@ class _Regression(NamedTuple):
         return W @ top @ top.T
 
     def best_penalty(self, mean: NDArray[np.float32], centred: bool) -> float:
-        """Give the α with the highest mean reciprocal rank when each pair is predicted from all the others."""
+        """Return the α with the highest mean reciprocal rank when each pair is predicted from all the others."""
         penalties = np.array(_PENALTIES) * self.squared.max(initial=0)
         if not penalties.any():
             return 0.0
@@ -192,6 +192,6 @@ class _Regression(NamedTuple):
             leverage = projected @ (1 / (self.squared + penalty)).astype(np.float32) + centred / len(self.X_s)
             residual = X_t - X_s @ self.solution(penalty).astype(np.float32)
             predicted = X_t - residual / np.maximum(1 - leverage, np.float32(1e-6))[:, None]
-            scores.append(np.mean(1 / gold_ranks(predicted + mean, X_t + mean, numbers, numbers)))
+            scores.append(np.mean(1 / ranks_of_gold(predicted + mean, X_t + mean, numbers, numbers)))
         # Of those that do as well the smallest, which fits best.
         return float(penalties[np.round(scores, 12) == np.round(np.max(scores), 12)].min())

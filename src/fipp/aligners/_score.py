@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fipp.aligners._base import BaseAligner
 from fipp.linalg import Progress, ordered_map, row_blocks, unit_rows
-from fipp.retrieve import gold_ranks
+from fipp.retrieve import ranks_of_gold
 
 # So many mapped words are looked up together; the target is read once for all of them.
 _QUERIES_AT_ONCE = 1 << 15
@@ -36,7 +36,7 @@ def reciprocal_ranks(
     max_memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
-    """Give 1 / rank of the best translation among all target words, for each aligner and each held-out source word.
+    """Return 1 / rank of the best translation among all target words, for each aligner and each held-out source word.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def reciprocal_ranks(
     held_out : ndarray of shape (c, 2)
         Pairs that none of them has seen.
     retrieval, max_memory
-        As for `fipp.retrieve.gold_ranks`.
+        As for `fipp.retrieve.ranks_of_gold`.
     n_hub_words : int
         So many source words tell hubs.
     progress : callable, optional
@@ -88,7 +88,7 @@ def reciprocal_ranks(
 def reciprocal_ranks_by_cosine_and_csls(
     aligner: BaseAligner, X: NDArray, Y: NDArray, held_out: NDArray[np.int64], n_hub_words: int
 ) -> NDArray[np.float64]:
-    """Give what `reciprocal_ranks` gives for one aligner, by cosine and by CSLS, from one look at the target words.
+    """Return what `reciprocal_ranks` gives for one aligner, by cosine and by CSLS, from one look at the target words.
 
     Returns
     -------
@@ -134,15 +134,15 @@ def reciprocal_ranks_by_cosine_and_csls(
     return best
 
 
-def _spread(n: int, n_words: int) -> NDArray[np.int64]:
-    """Give so many row numbers, spread over the vocabulary."""
-    return np.unique(np.linspace(0, n - 1, min(n_words, n)).astype(np.int64))
+def _spread(n: int, max_words: int) -> NDArray[np.int64]:
+    """Return so many row numbers, spread over the vocabulary."""
+    return np.unique(np.linspace(0, n - 1, min(max_words, n)).astype(np.int64))
 
 
 def best_reciprocal_ranks(
     queries: NDArray, keys: NDArray, asked: NDArray[np.int64], gold: NDArray[np.int64], **options: Any
 ) -> NDArray[np.float64]:
-    """Give 1 / rank of the best of its right keys for each query, 0 if it has none; ``gold[i]`` is one of ``asked[i]``.
+    """Return 1 / rank of the best right key of each query, 0 if it has none; ``gold[i]`` is one of ``asked[i]``.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def best_reciprocal_ranks(
     array([0.5, 1. ])
     """
     best = np.zeros(len(queries))
-    np.maximum.at(best, asked, 1 / gold_ranks(queries, keys, asked, gold, **options))
+    np.maximum.at(best, asked, 1 / ranks_of_gold(queries, keys, asked, gold, **options))
     return best
 
 

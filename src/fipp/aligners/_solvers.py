@@ -22,9 +22,9 @@ from fipp.linalg import (
     descend,
     filtered_gram,
     positive_root,
-    pull,
     single_threaded_blas,
     target_gram_eigen,
+    target_share,
     thin_svd,
 )
 from fipp.linalg._factor import ThinFactors
@@ -65,7 +65,7 @@ def linear_map(factors: ThinFactors, gram: FilteredGram, lam: float, rank: int) 
     Q, sigma, V = factors
     r = np.sqrt(sigma**2 + np.sum(sigma**2) / max(len(Q), 1))  # α = ‖X_s‖² / c
     covered = sigma / r
-    M = np.diag(r**2) + pull(gram.kept_fraction, lam) * gram.transfer * np.outer(covered, covered)
+    M = np.diag(r**2) + target_share(gram.kept_fraction, lam) * gram.transfer * np.outer(covered, covered)
     return Solution((V / r) @ positive_root(M, rank), gram)
 
 
@@ -85,7 +85,7 @@ def eigen_map(
     X̃_sᵀX̃_s = Λ is diagonal, so the least-squares projection (X̃_sᵀX̃_s)⁻¹ X̃_sᵀ X_s is a division.
     """
     (gram,) = filtered_gram(X_s, X_t, None, [epsilon], max_memory=max_memory)
-    a = pull(gram.kept_fraction, lam)
+    a = target_share(gram.kept_fraction, lam)
     tiles = GramTiles(X_s, X_t, max_memory)
     values, vectors = target_gram_eigen(
         tiles, epsilon, a, rank, method=method, max_memory=max_memory, progress=progress
@@ -119,7 +119,7 @@ def descent_map(
 
 
 def _resize(X: NDArray[np.float32], n_columns: int, random_state: np.random.RandomState) -> NDArray[np.float32]:
-    """Give ``X`` with so many columns: its leading directions, or itself and a little noise beside it."""
+    """Return ``X`` with so many columns: its leading directions, or itself and a little noise beside it."""
     n_rows, d = X.shape
     if n_columns == d:
         return X

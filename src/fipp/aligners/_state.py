@@ -138,7 +138,7 @@ def _from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) -
 
 
 def below(arrays: Mapping[str, NDArray], prefix: str) -> dict[str, NDArray]:
-    """Give the arrays whose names begin with ``prefix`` and a dot, under the rest of their names."""
+    """Return the arrays whose names begin with ``prefix`` and a dot, under the rest of their names."""
     start = f"{prefix}."
     return {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}
 

@@ -11,7 +11,7 @@ from fipp.preprocess import make_preprocess
 
 
 def agreement(X: NDArray, Y: NDArray, pairs: NDArray[np.int64], epsilon: float = 0.05) -> NDArray[np.float64]:
-    """Give how far both spaces agree on each pair's inner products with the others, 1 in the mean.
+    """Return how far both spaces agree on each pair's inner products with the others, 1 in the mean.
 
     It is FIPP's weight of the pair: what its filter keeps counts as agreed.
 
@@ -30,7 +30,7 @@ def agreement(X: NDArray, Y: NDArray, pairs: NDArray[np.int64], epsilon: float =
 
 
 def confidence(csls: NDArray) -> NDArray[np.float64]:
-    """Give how far each found pair can be trusted among all, 1 in the mean: the square of its rank by CSLS.
+    """Return how far each found pair can be trusted among all, 1 in the mean: the square of its rank by CSLS.
 
     Of the words that choose each other, those that are nearest are translations several times as often as the others.
 

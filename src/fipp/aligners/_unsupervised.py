@@ -14,10 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from fipp._deadline import Deadline
-from fipp.aligners import _starts
+from fipp.aligners import _seedless_pairs
 from fipp.aligners._consistency import consistency
 from fipp.aligners._guessing import GuessingAligner
-from fipp.aligners._self_learned import Learned, chance_consistency, learn, plan
+from fipp.aligners._self_learning import Learned, chance_consistency, learn, plan
 from fipp.aligners._spectral import Spectral
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import Progress
@@ -52,9 +52,9 @@ class Unsupervised(GuessingAligner):
         The first pairs: the guesses, distributions of similarities, or a coupling, which needs POT (``pip install
         'fipp[ot]'``). ``"auto"`` tries the guesses, if there are enough, and the similarities; a coupling if POT is
         there and both have failed. The pairs that hold together best are taken.
-    n_words : int, default=20000
+    max_words : int, default=20000
         So many of the first words of either side are paired in the end, three fifths of them until starts are compared.
-    n_rounds : int, default=4
+    n_iterations : int, default=4
         Rounds until starts are compared, after those with a growing vocabulary; two more with all words come after.
     margin : float, default=0.15
         How much better than from a random start the other half must find each other, as mean reciprocal rank.
@@ -102,8 +102,8 @@ class Unsupervised(GuessingAligner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "aligner": "no_validation",
         "start": [StrOptions({"auto", "spelling", "similarities", "gromov-wasserstein"})],
-        "n_words": [Interval(Integral, 1, None, closed="left")],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
+        "max_words": [Interval(Integral, 1, None, closed="left")],
+        "n_iterations": [Interval(Integral, 1, None, closed="left")],
         "margin": [Interval(Real, 0, 1, closed="both")],
         "ranking_steps": [Interval(Integral, 0, None, closed="left")],
         "deadline": [Interval(Real, 0, None, closed="left"), None],
@@ -114,16 +114,16 @@ class Unsupervised(GuessingAligner):
         aligner: Any = None,
         *,
         start: Literal["auto", "spelling", "similarities", "gromov-wasserstein"] = "auto",
-        n_words: int = 20_000,
-        n_rounds: int = 4,
+        max_words: int = 20_000,
+        n_iterations: int = 4,
         margin: float = 0.15,
         ranking_steps: int = 3,
         deadline: float | None = None,
     ) -> None:
         self.aligner = aligner
         self.start = start
-        self.n_words = n_words
-        self.n_rounds = n_rounds
+        self.max_words = max_words
+        self.n_iterations = n_iterations
         self.margin = margin
         self.ranking_steps = ranking_steps
         self.deadline = deadline
@@ -141,8 +141,8 @@ class Unsupervised(GuessingAligner):
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         aligner, last = (Spectral(reweight=1.0), Spectral()) if self.aligner is None else (self.aligner, self.aligner)
         deadline = Deadline(self.deadline)
-        *growing, first, larger = plan(self.pairs_, X, Y, self.n_words, 2)
-        rounds = [*growing, *[first] * self.n_rounds]
+        *growing, first, larger = plan(self.pairs_, X, Y, self.max_words, 2)
+        rounds = [*growing, *[first] * self.n_iterations]
         guesses = self._checked_guesses(X, Y)
         starts = self._starts(X, Y, guesses)
         self.n_guesses_ = len(guesses)
@@ -160,7 +160,7 @@ class Unsupervised(GuessingAligner):
             if len(start.pairs):
                 part = _part(progress, number, starts)
                 found = learn(X, Y, self.pairs_, aligner, rounds, start=start, progress=part)
-            holds = consistency(X, Y, found.pairs, aligner, first.n_words)
+            holds = consistency(X, Y, found.pairs, aligner, first.max_words)
             tried.append(_Tried(name, len(start.pairs), holds, found))
         best = max(tried, key=lambda each: each.consistency)
         if best.consistency < enough:
@@ -185,11 +185,11 @@ class Unsupervised(GuessingAligner):
         )
 
     def _starts(self, X: NDArray, Y: NDArray, guesses: NDArray[np.int64]) -> dict[str, Callable[[], NDArray[np.int64]]]:
-        """Give the starts to be tried, those that take the longest last."""
+        """Return the starts to be tried, those that take the longest last."""
         starts = {
             "spelling": lambda: guesses,
-            "similarities": lambda: _starts.by_similarities(X, Y),
-            _COUPLING: lambda: _starts.by_coupling(X, Y),
+            "similarities": lambda: _seedless_pairs.by_similarities(X, Y),
+            _COUPLING: lambda: _seedless_pairs.by_coupling(X, Y),
         }
         if self.start == "spelling" and not len(guesses):
             raise FippError("start='spelling' needs guesses, and there are none: no words are spelled alike")
@@ -197,7 +197,7 @@ class Unsupervised(GuessingAligner):
             return {self.start: starts[self.start]}
         if len(guesses) < _FEWEST_GUESSES:
             del starts["spelling"]
-        if not _starts.can_couple():
+        if not _seedless_pairs.can_couple():
             del starts[_COUPLING]
         return starts
 
@@ -215,7 +215,7 @@ class _Tried(NamedTuple):
 
 
 def _part(progress: Progress | None, number: int, starts: Sized) -> Progress | None:
-    """Give the progress of one self-learning among that from chance and those of all starts."""
+    """Return the progress of one self-learning among that from chance and those of all starts."""
     if progress is None:
         return None
     return lambda done, total: progress(number * total + done, (len(starts) + 1) * total)

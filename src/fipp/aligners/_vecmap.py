@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._dictionary import from_similarity_distributions
+from fipp.aligners._csls_induction import from_similarity_distributions
 from fipp.aligners._multi_step import multi_step_maps
 from fipp.aligners._vecmap_loop import Learned, Schedule, self_learn
 from fipp.exceptions import FippError, FippWarning
@@ -62,12 +62,12 @@ class VecMap(BaseAligner):
         Whose scatter the source, the target is given back; its own by default.
     n_components : int, optional
         How many dimensions are kept, the best first; all of them by default.
-    vocabulary_cutoff : int or None, default=20000
+    max_words : int or None, default=20000
         How many of the first words of either side take part in self-learning: vocabularies are expected in the order
         of frequency. None takes all.
-    n_start_words : int, default=4000
+    max_start_words : int, default=4000
         How many of the first words the start without pairs looks at.
-    csls_k : int, default=10
+    n_neighbours : int, default=10
         Neighbours of CSLS.
     keep, growth : float, default=0.1 and 2.0
         Share of pairs that may be chosen in the first rounds of self-learning, and what it is multiplied by.
@@ -143,9 +143,9 @@ class VecMap(BaseAligner):
         "source_dewhiten": [StrOptions({"source", "target"}), None],
         "target_dewhiten": [StrOptions({"source", "target"}), None],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "vocabulary_cutoff": [Interval(Integral, 1, None, closed="left"), None],
-        "n_start_words": [Interval(Integral, 1, None, closed="left")],
-        "csls_k": [Interval(Integral, 1, None, closed="left")],
+        "max_words": [Interval(Integral, 1, None, closed="left"), None],
+        "max_start_words": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbours": [Interval(Integral, 1, None, closed="left")],
         "keep": [Interval(Real, 0, 1, closed="right")],
         "growth": [Interval(Real, 1, None, closed="neither")],
         "window": [Interval(Integral, 1, None, closed="left")],
@@ -165,9 +165,9 @@ class VecMap(BaseAligner):
         source_dewhiten: Literal["source", "target"] | None = "source",
         target_dewhiten: Literal["source", "target"] | None = "target",
         n_components: int | None = None,
-        vocabulary_cutoff: int | None = 20000,
-        n_start_words: int = 4000,
-        csls_k: int = 10,
+        max_words: int | None = 20000,
+        max_start_words: int = 4000,
+        n_neighbours: int = 10,
         keep: float = 0.1,
         growth: float = 2.0,
         window: int = 50,
@@ -183,9 +183,9 @@ class VecMap(BaseAligner):
         self.source_dewhiten = source_dewhiten
         self.target_dewhiten = target_dewhiten
         self.n_components = n_components
-        self.vocabulary_cutoff = vocabulary_cutoff
-        self.n_start_words = n_start_words
-        self.csls_k = csls_k
+        self.max_words = max_words
+        self.max_start_words = max_start_words
+        self.n_neighbours = n_neighbours
         self.keep = keep
         self.growth = growth
         self.window = window
@@ -209,7 +209,7 @@ class VecMap(BaseAligner):
         source_rows, source = self._frequent(X, self.source_preprocess_, "source")
         target_rows, target = self._frequent(Y, self.target_preprocess_, "target")
         if self.mode == "unsupervised":
-            start = from_similarity_distributions(source, target, self.n_start_words, self.csls_k)
+            start = from_similarity_distributions(source, target, self.max_start_words, self.n_neighbours)
             seed_cross = cross_products(source[start[:, 0]], target[start[:, 1]])
         else:
             seed_cross = cross_products(*self._seed_rows(X, Y))
@@ -218,7 +218,7 @@ class VecMap(BaseAligner):
             target,
             seed_cross,
             Schedule(self.keep, self.growth, self.window, self.tolerance),
-            k=self.csls_k,
+            k=self.n_neighbours,
             random_seed=int(check_random_state(self.random_state).randint(2**31)),
             progress=progress,
         )
@@ -241,8 +241,8 @@ class VecMap(BaseAligner):
             )
 
     def _frequent(self, X: NDArray, preprocess: Any, side: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Give row numbers and preprocessed vectors of the first words that have any."""
-        rows = np.flatnonzero(X.any(axis=1))[: self.vocabulary_cutoff]
+        """Return row numbers and preprocessed vectors of the first words that have any."""
+        rows = np.flatnonzero(X.any(axis=1))[: self.max_words]
         if not len(rows):
             raise FippError(f"every {side} vector is zero: there is nothing to learn from")
         return rows, preprocess.transform(X[rows])

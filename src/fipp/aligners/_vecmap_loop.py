@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from fipp.aligners._dictionary import Hubness, Induced, hubness, induce, mean_csls
+from fipp.aligners._csls_induction import Hubness, Induced, hubness, induce, mean_csls
 from fipp.aligners._multi_step import rotations
 from fipp.exceptions import FippError
 from fipp.linalg import Progress, cross_products, ordered_map, row_blocks, single_threaded_blas, unit_rows
@@ -35,7 +35,7 @@ class Schedule:
     tolerance: float
 
     def rounds_left(self, keep: float, since: int) -> int:
-        """Give the least number of rounds there will be if nothing improves any more."""
+        """Return the least number of rounds there will be if nothing improves any more."""
         stages = 0
         while keep < 1:
             keep, stages = keep * self.growth, stages + 1
@@ -141,7 +141,7 @@ def self_learn(
 
 
 def dictionary_cross(X: NDArray[np.float32], Z: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give XᵀDZ, D_ij how often the pair (i, j) is in the dictionary; large dictionaries name every word.
+    """Return XᵀDZ, D_ij how often the pair (i, j) is in the dictionary; large dictionaries name every word.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def _learned(
 
 
 def _chance(A: NDArray[np.float32], B: NDArray[np.float32], k: int, random_seed: int) -> float:
-    """Give the mean CSLS of mutual pairs that a random rotation of A makes."""
+    """Return the mean CSLS of mutual pairs that a random rotation of A makes."""
     noise = np.random.default_rng(random_seed).standard_normal((A.shape[1], A.shape[1]))
     with single_threaded_blas:
         rotation, _ = np.linalg.qr(noise)
@@ -188,7 +188,7 @@ def _same(one: Induced | None, other: Induced) -> bool:
 
 
 def _turned(X: NDArray[np.float32], U: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Give XU with rows of unit length: with fewer dimensions than X has, they are not so by themselves."""
+    """Return XU with rows of unit length: with fewer dimensions than X has, they are not so by themselves."""
     turn = U.astype(np.float32)
     out = np.empty((len(X), U.shape[1]), dtype=np.float32)
 

@@ -17,7 +17,7 @@ class Work(NamedTuple):
 
     Examples
     --------
-    >>> Work(n=50_000, m=50_000, d1=300, d2=300, c=4000).score(n_words=1800)
+    >>> Work(n=50_000, m=50_000, d1=300, d2=300, c=4000).score(max_words=1800)
     0.0315
     """
 
@@ -41,18 +41,18 @@ class Work(NamedTuple):
         """Go once over the Gram tiles of FIPP."""
         return _trillions(self.c**2 * (self.d1 + self.d2))
 
-    def score(self, n_words: int) -> float:
+    def score(self, max_words: int) -> float:
         """Map the target vocabulary, and compare it with so many words."""
-        return _trillions(self.m * self.d2 * (self.d2 + n_words))
+        return _trillions(self.m * self.d2 * (self.d2 + max_words))
 
     def learn(self, rounds: Iterable[int]) -> float:
         """Find pairs in rounds of self-learning over so many words: a fit, hubs, and pairs that choose each other."""
-        products = [2 * min(n_words, self.n) * min(n_words, self.m) * self.d2 for n_words in rounds]
+        products = [2 * min(max_words, self.n) * min(max_words, self.m) * self.d2 for max_words in rounds]
         return len(products) * self.fit() + _trillions(sum(products))
 
-    def rank(self, n_steps: int, n_pairs: int, n_words: int) -> float:
+    def rank(self, n_steps: int, n_pairs: int, max_words: int) -> float:
         """Take steps of ranking: search so many words both ways in every second one, map and multiply in each."""
-        source, target = min(n_words, self.n), min(n_words, self.m)
+        source, target = min(max_words, self.n), min(max_words, self.m)
         searched = -(-n_steps // 2) * n_pairs * (source + target) * self.d2
         return _trillions(searched + 2 * n_steps * (source + target) * self.d2**2)
 

@@ -43,7 +43,7 @@ class WrappingAligner(BaseAligner):
         return self.aligner_.target_map_
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Give source vectors in the shared space.
+        """Return source vectors in the shared space.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class WrappingAligner(BaseAligner):
         return self.aligner_.transform(X)
 
     def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:
-        """Give target vectors in the shared space.
+        """Return target vectors in the shared space.
 
         Parameters
         ----------

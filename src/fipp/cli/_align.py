@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fipp.cli import _choice, _console, _files, _options, _start, _tables
+from fipp.cli import _auto_report, _console, _files, _options, _tables, _unsupervised_report
 
 if TYPE_CHECKING:
     from fipp import Alignment
@@ -217,15 +217,15 @@ def _as_dict(alignment: Alignment, method: str, seconds: float, output: Path) ->
         "pairs": len(alignment.aligner.pairs_),
         "induced_pairs": len(alignment.aligner.induced_pairs_),
         "kept_fraction": getattr(alignment.aligner, "kept_fraction_", None),
-        **_choice.as_dict(alignment.aligner),
-        **_start.as_dict(alignment.aligner),
+        **_auto_report.as_dict(alignment.aligner),
+        **_unsupervised_report.as_dict(alignment.aligner),
         "seconds": seconds,
         "model": str(output),
     }
 
 
 def _settings(aligner: BaseAligner) -> dict[str, Any]:
-    """Give the settings as JSON can hold them."""
+    """Return the settings as JSON can hold them."""
     return {name: _tables.plain(value) for name, value in aligner.get_params(deep=False).items()}
 
 
@@ -241,11 +241,11 @@ def _show(alignment: Alignment, method: str, seconds: float, output: Path) -> No
     rows = {"method": _describe(method, aligner), "pairs": f"{len(aligner.pairs_):,}"}
     if len(aligner.induced_pairs_):
         rows["pairs"] += f", and {len(aligner.induced_pairs_):,} found by the method itself"
-    choice = _choice.as_dict(aligner)
+    choice = _auto_report.as_dict(aligner)
     if choice:
-        _choice.show_trials(**choice)
-        rows |= {"chosen": choice["chosen"], "why": _choice.why(**choice)}
-    rows |= _start.rows(aligner)
+        _auto_report.show_trials(**choice)
+        rows |= {"chosen": choice["chosen"], "why": _auto_report.why(**choice)}
+    rows |= _unsupervised_report.rows(aligner)
     if hasattr(aligner, "kept_fraction_"):
         rows["filter"] = f"kept {100 * aligner.kept_fraction_:.1f} % of the inner products"
     rows |= {"time": f"{seconds:.1f} s", "model": f"{output} ({output.stat().st_size / 1000:,.0f} kB)"}

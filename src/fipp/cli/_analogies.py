@@ -89,7 +89,7 @@ def _mapped(alignment: Alignment, side: str) -> Any:
 
 
 def _as_dict(path: Path, found: dict[str, AnalogyResult]) -> dict[str, Any]:
-    """Give the last result, with the one before alignment beside it if there is one."""
+    """Return the last result, with the one before alignment beside it if there is one."""
     last = list(found.values())[-1]
     before = {"before": found["before"].as_dict()} if "before" in found else {}
     return {"file": str(path), "vectors": list(found)[-1], **last.as_dict(), **before}

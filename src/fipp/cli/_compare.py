@@ -47,7 +47,7 @@ def command(
     """
     import fipp
     from fipp.comparison._run import as_methods
-    from fipp.study import FORMATS
+    from fipp.reproduce import FORMATS
 
     if format not in FORMATS:
         raise fipp.FippError(f"there is no format {format!r}; known are {', '.join(FORMATS)}")

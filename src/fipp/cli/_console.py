@@ -83,7 +83,7 @@ class Reporter:
 
     @contextmanager
     def progress(self, doing: str) -> Iterator[Progress]:
-        """Give a function to call as ``progress(done, total)``; until then the bar only shows that work goes on."""
+        """Return a function to call as ``progress(done, total)``; until then the bar only shows that work goes on."""
         console = _console(to_stderr=True)
         if self.quiet or not console.is_interactive:
             yield lambda done, total: None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from fipp.cli import _choice, _console, _files, _options, _tables
+from fipp.cli import _auto_report, _console, _files, _options, _tables
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -85,10 +85,10 @@ def command(
             scored.append(_score(demo, name, method, settings))
             progress(done, len(_RIVALS))
     alignment = scored[0].alignment
-    choice = _choice.as_dict(alignment.aligner)
+    choice = _auto_report.as_dict(alignment.aligner)
     if choice:
         _console.heading("The method: chosen on pairs held out from those to learn from")
-        _console.show(_tables.summary({"chosen": choice["chosen"], "why": _choice.why(**choice)}))
+        _console.show(_tables.summary({"chosen": choice["chosen"], "why": _auto_report.why(**choice)}))
     _console.heading("Words that the map was not learned from; the dictionary's translation in green")
     _console.show(_translations(alignment, demo))
     _console.heading(f"Scores on the {len(demo.test)} test pairs, by nearest neighbours (NN) and by CSLS")
@@ -139,7 +139,7 @@ def _verdict(scored: list[_Scored]) -> str:
 
 
 def _filtered(alignment: Alignment) -> Table:
-    """Give the seed pairs whose inner products the filter kept least and most (appendix D.2 of the paper)."""
+    """Return the seed pairs whose inner products the filter kept least and most (appendix D.2 of the paper)."""
     aligner, source, target = alignment.aligner, alignment.source, alignment.target
     assert source is not None and target is not None
     kept = aligner.kept_per_pair_

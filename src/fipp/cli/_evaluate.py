@@ -80,7 +80,7 @@ def command(
     neighbours counted; models that learned from no known pairs are refused.
     """
     from fipp import Alignment
-    from fipp.evaluate._parts import BANDS
+    from fipp.evaluate._slices import BANDS
     from fipp.exceptions import FippError
     from fipp.linalg._memory import parse_memory
     from fipp.retrieve._options import check_beta, check_retrieval
@@ -126,7 +126,7 @@ def command(
 
 
 def _parse_edges(text: str) -> list[int]:
-    from fipp.evaluate._parts import check_edges
+    from fipp.evaluate._slices import check_edges
     from fipp.exceptions import FippError
 
     try:

@@ -101,6 +101,6 @@ class _NotNow(Exception):  # noqa: N818
 
 
 def _files_of(path: Path) -> list[Path]:
-    """Give the file, and the one that belongs to it if it may be a matrix with its words beside it."""
+    """Return the file, and the one that belongs to it if it may be a matrix with its words beside it."""
     beside = {".npy": ".txt", ".txt": ".npy"}.get(path.suffix.lower())
     return [path] if beside is None else [path, path.with_suffix(beside)]

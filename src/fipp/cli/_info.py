@@ -27,7 +27,7 @@ def command(
 
     Of a model: its method, what was tried and chosen, what it maps, the pairs it was learned from, and its scores.
     """
-    from fipp.evaluate import describe
+    from fipp.evaluate import describe_space
     from fipp.io._formats import format_to_read
     from fipp.io._model import is_model
 
@@ -38,7 +38,7 @@ def command(
     description = format_to_read(vectors).description
     loaded = _files.load_vectors(vectors, report, limit=limit, strict=strict)
     with report.progress("measuring"):
-        space = describe(loaded)
+        space = describe_space(loaded)
     skipped = _skipped(loaded.report)
     if as_json:
         _console.show_json({"file": str(vectors), "format": description, "skipped": skipped, **space.as_dict()})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fipp.cli import _choice, _console, _start, _tables
+from fipp.cli import _auto_report, _console, _tables, _unsupervised_report
 
 if TYPE_CHECKING:
     from fipp import Alignment
@@ -21,7 +21,7 @@ def show(path: Path, as_json: bool) -> None:
     alignment = Alignment.load(path)
     header = read_model(path)[1]
     try:
-        choice = _choice.as_dict(alignment.aligner)
+        choice = _auto_report.as_dict(alignment.aligner)
         told, rows = (describe(path, alignment, header, choice) for describe in (_as_dict, _rows))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FippError(f"{path} is damaged: its header cannot be read ({error!r})") from None
@@ -29,7 +29,7 @@ def show(path: Path, as_json: bool) -> None:
         _console.show_json(told)
         return
     if choice:
-        _choice.show_trials(**choice)
+        _auto_report.show_trials(**choice)
     _console.show(_tables.summary(rows))
 
 
@@ -41,7 +41,7 @@ def _as_dict(path: Path, alignment: Alignment, header: Mapping[str, Any], choice
         "method": type(aligner).__name__,
         "settings": {name: _tables.plain(value) for name, value in aligner.get_params(deep=False).items()},
         **choice,
-        **_start.as_dict(aligner),
+        **_unsupervised_report.as_dict(aligner),
         **{side: {key: header[side][key] for key in ("words", "dimensions")} for side in ("source", "target")},
         "seed": alignment.seed,
         "pairs": len(aligner.pairs_),
@@ -57,8 +57,8 @@ def _rows(path: Path, alignment: Alignment, header: Mapping[str, Any], choice: M
         "method": _tables.plain(alignment.aligner),
     }
     if choice:
-        rows |= {"chosen": choice["chosen"], "why": _choice.why(**choice)}
-    rows |= _start.rows(alignment.aligner)
+        rows |= {"chosen": choice["chosen"], "why": _auto_report.why(**choice)}
+    rows |= _unsupervised_report.rows(alignment.aligner)
     for side in ("source", "target"):
         rows[side] = f"{header[side]['words']:,} words x {header[side]['dimensions']}"
     rows["pairs"] = f"{len(alignment.aligner.pairs_):,}"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def table(*columns: str) -> Table:
-    """Give an empty table."""
+    """Return an empty table."""
     from rich import box
     from rich.table import Table
 
@@ -20,7 +20,7 @@ def table(*columns: str) -> Table:
 
 
 def plain(value: Any) -> Any:
-    """Give a setting as JSON can hold it; a transformer is named as Python would write it.
+    """Return a setting as JSON can hold it; a transformer is named as Python would write it.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def plain(value: Any) -> Any:
 
 
 def summary(rows: Mapping[str, str]) -> Table:
-    """Give names and what they stand for, without lines."""
+    """Return names and what they stand for, without lines."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
@@ -44,7 +44,7 @@ def summary(rows: Mapping[str, str]) -> Table:
 
 
 def translations(ranked: Mapping[str, Sequence[Translation]], right: Mapping[str, str] | None = None) -> Table:
-    """Give a row for each word and a column for each rank; translations known to be ``right`` stand out."""
+    """Return a row for each word and a column for each rank; translations known to be ``right`` stand out."""
     from rich.text import Text
 
     longest = max(map(len, ranked.values()))

@@ -59,7 +59,7 @@ def command(
 
 
 def _read(words: Iterable[str]) -> Iterable[str]:
-    """Give each word once, with the lines of standard input in place of ``-``."""
+    """Return each word once, with the lines of standard input in place of ``-``."""
     seen = set()
     for word in words:
         for line in sys.stdin if word == "-" else [word]:
@@ -70,7 +70,7 @@ def _read(words: Iterable[str]) -> Iterable[str]:
 
 
 def _divide(words: Sequence[str], source: Vectors) -> tuple[list[str], list[str]]:
-    """Give the words that the source has and those that it has not, and say which those are."""
+    """Return the words that the source has and those that it has not, and say which those are."""
     from fipp.exceptions import FippError
 
     if not words:

@@ -165,7 +165,7 @@ def _show(selection: Selection, seconds: float, output: Path | None, figure: Pat
     rows = {
         "best": f"{selection.method.lower()}: {describe(best.params)}",
         "MRR": f"{best.mrr:.4f} ± {best.standard_error:.4f} by {selection.retrieval}",
-        "held out": f"{selection.held_out:,} source words{f', {folds} folds' if folds else ''}; "
+        "held out": f"{selection.holdout:,} source words{f', {folds} folds' if folds else ''}; "
         f"{selection.pairs:,} pairs in all",
         "time": f"{seconds:.1f} s",
     }

@@ -67,19 +67,19 @@ def command(
 
     The paper's figures are for fastText vectors of Wikipedia: on others, compare differences, not levels.
     """
-    from fipp import study
+    from fipp import reproduce
     from fipp.exceptions import FippError
 
-    if format not in study.FORMATS:
-        raise FippError(f"there is no format {format!r}; known are {', '.join(study.FORMATS)}")
+    if format not in reproduce.FORMATS:
+        raise FippError(f"there is no format {format!r}; known are {', '.join(reproduce.FORMATS)}")
     if output is not None:
         _files.check_output(output)
     if figures is not None:
-        study.check_figures()
+        reproduce.check_figures()
     report = _console.Reporter(quiet)
     wanted = _options.split_names(tables)
-    found = study.discover(vectors, dictionaries, choices or (), similarity)
-    cells = study.make_plan(
+    found = reproduce.discover(vectors, dictionaries, choices or (), similarity)
+    cells = reproduce.make_plan(
         found,
         pairs=_options.split_names(pairs),
         sizes=_options.split_names(sizes) or (),
@@ -92,11 +92,11 @@ def command(
     if results is not None:
         _console.written.append(results)  # it holds whatever is finished, also after Ctrl-C
     with report.progress("running the study") as progress:
-        records = study.run_study(cells, results, jobs=jobs, progress=progress)
+        records = reproduce.run_study(cells, results, jobs=jobs, progress=progress)
     for record in records.values():
         if "error" in record:
             _console.warn(f"{record['pair']} {record['size']} {record['variant']}: {record['error']}")
     if figures is not None:
-        drawn = study.plot_study(cells, records, figures)
+        drawn = reproduce.plot_study(cells, records, figures)
         report.note(f"{len(drawn)} figures in {figures}")
-    _files.write_text(study.render(study.make_tables(cells, records, wanted), format), output)
+    _files.write_text(reproduce.render(reproduce.make_tables(cells, records, wanted), format), output)

@@ -31,7 +31,7 @@ class PeakMemory:
         self._before = _peak()
 
     def growth(self) -> int | None:
-        """Give the bytes by which the peak has grown, None where the system does not tell."""
+        """Return the bytes by which the peak has grown, None where the system does not tell."""
         now = _peak()
         return None if now is None or self._before is None else max(0, now - self._before)
 

@@ -19,8 +19,8 @@ from fipp.evaluate import BLIResult, compare
 from fipp.evaluate._bli import result_of_queries
 from fipp.evaluate._seen import Seen
 from fipp.exceptions import FippError
-from fipp.study._render import FORMATS, render
-from fipp.study._tables import Figure, Table, Value
+from fipp.reproduce._render import FORMATS, render
+from fipp.reproduce._tables import Figure, Table, Value
 
 # A difference from the best that chance makes at least so often is no difference.
 _SIGNIFICANT = 0.05
@@ -46,7 +46,7 @@ class Setting:
     seen: Seen
 
     def as_dict(self) -> dict[str, Any]:
-        """Give everything but the queries as numbers and text that JSON can hold."""
+        """Return everything but the queries as numbers and text that JSON can hold."""
         sides = zip(("source", "target"), self.words, self.dimensions, self.checksums, strict=True)
         return {
             **{side: {"words": n, "dimensions": d, "checksum": checksum} for side, n, d, checksum in sides},
@@ -149,7 +149,7 @@ class MethodComparison:
     setting: Setting
 
     def best(self, retrieval: str = "cosine", measure: str = "map") -> MethodScore:
-        """Give the method with the highest score; of equal ones the first."""
+        """Return the method with the highest score; of equal ones the first."""
         done = [score for score in self.scores if score.error is None]
         if not done:
             raise FippError(f"no method could run; {self.scores[0]}")
@@ -174,7 +174,7 @@ class MethodComparison:
         return values
 
     def as_dict(self) -> dict[str, Any]:
-        """Give everything as numbers and text that JSON can hold."""
+        """Return everything as numbers and text that JSON can hold."""
         return {**self.setting.as_dict(), "methods": [self._describe(score) for score in self.scores]}
 
     def _describe(self, score: MethodScore) -> dict[str, Any]:
@@ -260,7 +260,7 @@ class MethodComparison:
         return Figure(f"{value:.3f} ({low:.3f}–{high:.3f}){near}", best)
 
     def _numbers(self, score: MethodScore, measure: str, retrieval: str) -> tuple[float, float, float, float]:
-        """Give the score, its interval, and p of the difference from the best."""
+        """Return the score, its interval, and p of the difference from the best."""
         result = score.results[retrieval]
         low, high = result.interval(measure, self.setting.level)
         return float(result.per_query(measure).mean()), low, high, self.p_values[score.name, retrieval, measure]

@@ -33,7 +33,7 @@ from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
 from fipp.io._lookup import Lookup
 from fipp.linalg import Progress, n_threads
-from fipp.study._results import appending, read_results
+from fipp.reproduce._results import appending, read_results
 
 Methods = str | Iterable[str | BaseAligner] | Mapping[str, str | BaseAligner]
 Runner = Callable[[str, BaseAligner], Record]
@@ -117,7 +117,7 @@ def compare_methods(
 
 
 def as_methods(methods: Methods) -> dict[str, BaseAligner]:
-    """Give aligners by name; refuse now what is no method.
+    """Return aligners by name; refuse now what is no method.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from fipp.datasets._transfer import Progress, has_checksum
+from fipp.datasets._fetch import Progress, has_checksum
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from fipp.datasets._archive import extract
+from fipp.datasets._fetch import Progress, fetch, has_checksum
 from fipp.datasets._registry import find_data_set
-from fipp.datasets._transfer import Progress, fetch, has_checksum
 from fipp.exceptions import FippError
 from fipp.io._cache import cache_folder
 
@@ -91,7 +91,7 @@ def download(
 
 
 def default_folder() -> Path:
-    """Give the folder for downloads if none is named."""
+    """Return the folder for downloads if none is named."""
     cache = cache_folder()
     if cache is None:
         raise FippError("FIPP_CACHE switches the cache folder off, so name a folder for the files (--to)")
@@ -99,7 +99,7 @@ def default_folder() -> Path:
 
 
 def address(url: str, mirror: str | None) -> str:
-    """Give the address of a public file on a mirror.
+    """Return the address of a public file on a mirror.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class Answer:
         self.version: str | None = etag if etag.startswith('"') else headers.get("Last-Modified")
 
     def blocks(self, size: int) -> Iterator[bytes]:
-        """Give the bytes as they come; a short answer just ends."""
+        """Return the bytes as they come; a short answer just ends."""
         with _cuts(self._response.url):
             while block := self._response.read1(size):
                 yield block

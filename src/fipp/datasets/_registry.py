@@ -95,7 +95,7 @@ class Family:
     """Whether the bare name stands for all choices."""
 
     def data_set(self, choice: str) -> DataSet:
-        """Give the data set of one choice; of all, if it is empty."""
+        """Return the data set of one choice; of all, if it is empty."""
         name = f"{self.name}:{choice}" if choice else self.name
         chosen = (choice,) if choice or not self.whole else self.choices
         files = tuple(file for each in chosen for file in self.files(each))
@@ -257,7 +257,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}([-_][a-z]{1,10})*|simple")
 
 
 def find_data_set(name: str) -> DataSet:
-    """Give the data set of this name.
+    """Return the data set of this name.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from fipp.evaluate._resampling import Interval
 from fipp.evaluate._self_evaluation import SelfEvaluation, self_evaluate
 from fipp.evaluate._similarity import SimilarityResult, cross_similarity, similarity, similarity_before_after
 from fipp.evaluate._similarity_file import ScoredPair, load_similarity
-from fipp.evaluate._space import SpaceReport, describe
+from fipp.evaluate._space import SpaceReport, describe_space
 
 __all__ = [
     "Analogy",
@@ -28,7 +28,7 @@ __all__ = [
     "compare",
     "cross_analogies",
     "cross_similarity",
-    "describe",
+    "describe_space",
     "documents",
     "each_method",
     "inference",

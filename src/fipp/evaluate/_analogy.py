@@ -74,7 +74,7 @@ class AnalogyResult:
         return self.questions / self.total
 
     def as_dict(self) -> dict[str, Any]:
-        """Give everything as numbers and text that JSON can hold."""
+        """Return everything as numbers and text that JSON can hold."""
         return {
             "accuracy": self.accuracy,
             "correct": self.correct,

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fipp.evaluate._parts import BANDS, Part, bands, labelled
 from fipp.evaluate._resampling import Interval, bootstrap_interval
 from fipp.evaluate._seen import Seen
+from fipp.evaluate._slices import BANDS, Slice, bands, labelled
 from fipp.exceptions import FippError
-from fipp.retrieve import gold_ranks
+from fipp.retrieve import ranks_of_gold
 from fipp.retrieve._options import check_retrieval
 
 MEASURES = ("map", "mrr", "p@1", "p@5", "p@10")
@@ -65,7 +65,7 @@ class BLIResult:
         The word of each query; `Alignment.evaluate` knows it.
     missed : ndarray of int64 or None
         Row numbers of source words of which no translation is in the target: they count in ``total``.
-    parts : dict of str to Part
+    parts : dict of str to Slice
         Which queries have a pair of each label, if labels were given.
     per_line : Lines or None
         Lines and their reciprocal ranks, for ``map_per_line``.
@@ -92,7 +92,7 @@ class BLIResult:
     queries: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
     words: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
     missed: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
-    parts: Mapping[str, Part] = field(default_factory=dict, compare=False, repr=False)
+    parts: Mapping[str, Slice] = field(default_factory=dict, compare=False, repr=False)
     per_line: Lines | None = field(default=None, compare=False, repr=False)
     seen: Seen | None = field(default=None, compare=False, repr=False)
 
@@ -143,7 +143,7 @@ class BLIResult:
         if not self.seen.pairs.any():
             return self
         places = np.flatnonzero(~self.seen.pairs)
-        return self._of(Part(places, self.total - self.pairs + len(places)))
+        return self._of(Slice(places, self.total - self.pairs + len(places)))
 
     def seed_note(self) -> str | None:
         """Say how many queries were in the seed, and what the score is without them; None if none was.
@@ -264,7 +264,7 @@ class BLIResult:
         """
         return {name: self._of(part) for name, part in self.parts.items()}
 
-    def _of(self, part: Part) -> BLIResult:
+    def _of(self, part: Slice) -> BLIResult:
         assert self.precision is not None and self.queries is not None  # whoever knows parts knows these
         places = part.places
         words = None if self.words is None else tuple(self.words[place] for place in places)
@@ -360,7 +360,7 @@ def bli(
     retrieval: str = "cosine",
     total: int | None = None,
     labels: ArrayLike | None = None,
-    csls_k: int = 10,
+    n_neighbours: int = 10,
     beta: float = 30.0,
     hub_reference: ArrayLike | None = None,
     max_memory: int | float | str | None = None,
@@ -389,7 +389,7 @@ def bli(
         taken to have been found.
     labels : array-like of str, shape (n,), optional
         A label for each pair, such as the part of speech, for `BLIResult.by_label`.
-    csls_k : int
+    n_neighbours : int
         Number of neighbours in the means of CSLS.
     beta : float
         β of the inverted softmax.
@@ -425,13 +425,13 @@ def bli(
     asked, gold = np.asarray(query_rows), np.asarray(gold_rows)
     if asked.size == 0:
         raise FippError("there is no pair to evaluate: none of the test dictionary is in both vocabularies")
-    ranks = gold_ranks(
+    ranks = ranks_of_gold(
         queries,
         keys,
         asked,
         gold,
         retrieval=retrieval,
-        csls_k=csls_k,
+        n_neighbours=n_neighbours,
         beta=beta,
         hub_reference=hub_reference,
         max_memory=max_memory,

@@ -52,7 +52,7 @@ class Comparison:
     pairs: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Give everything as numbers and text that JSON can hold."""
+        """Return everything as numbers and text that JSON can hold."""
         return asdict(self)
 
     def __str__(self) -> str:

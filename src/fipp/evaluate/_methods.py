@@ -89,7 +89,7 @@ def _align(source: Vectors, target: Vectors, lexicon: Lexicon, method: str) -> A
 
 
 def check_methods(methods: Iterable[str] | None) -> list[str]:
-    """Give the methods of these names, all that there are if it is None; refuse a name that is not known.
+    """Return the methods of these names, all that there are if it is None; refuse a name that is not known.
 
     Examples
     --------

@@ -76,16 +76,16 @@ class NetworkClassifier(BaseEstimator, ABC):
 
     @abstractmethod
     def _make_network(self, dim: int, labels: NDArray[np.int8]) -> torch.nn.Module:
-        """Give the network with its first parameters."""
+        """Return the network with its first parameters."""
 
     @abstractmethod
     def _scores(self, texts: Any, rows: NDArray[np.int64]) -> torch.Tensor:
-        """Give what the network says of the texts with these row numbers."""
+        """Return what the network says of the texts with these row numbers."""
 
     @abstractmethod
     def _loss(self, scores: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-        """Give the mean loss of what it says."""
+        """Return the mean loss of what it says."""
 
     @abstractmethod
     def _decide(self, scores: torch.Tensor) -> torch.Tensor:
-        """Give the labels that it comes to."""
+        """Return the labels that it comes to."""

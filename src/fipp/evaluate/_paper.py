@@ -66,7 +66,7 @@ _SIMILARITY = {
 
 
 def printed(task: str, pair: str, method: str) -> float | None:
-    """Give the paper's figure for a task, a pair of languages and a method of fipp; None if it has none.
+    """Return the paper's figure for a task, a pair of languages and a method of fipp; None if it has none.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def was_unsuccessful(task: str, pair: str, method: str) -> bool:
 
 
 def printed_similarity(file_name: str) -> SimilarityFigures | None:
-    """Give what appendix D.3 prints for an English set, told by the name of its file.
+    """Return what appendix D.3 prints for an English set, told by the name of its file.
 
     Examples
     --------

@@ -24,7 +24,7 @@ class Interval(NamedTuple):
 def bootstrap_interval(
     values: NDArray[np.float64], level: float = 0.95, *, n_resamples: int = 1000, random_state: int = 0
 ) -> Interval:
-    """Give the percentile bootstrap interval of a mean.
+    """Return the percentile bootstrap interval of a mean.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def bootstrap_interval(
 
 
 def sign_flip_p_value(differences: NDArray[np.float64], *, n_resamples: int = 10_000, random_state: int = 0) -> float:
-    """Give how often a sum at least as far from 0 comes of differences whose signs are thrown by a coin.
+    """Return how often a sum at least as far from 0 comes of differences whose signs are thrown by a coin.
 
     This is the two-sided paired permutation test. When there are no more than ``n_resamples`` ways to choose the
     signs, all are tried and the value is exact; otherwise it is (1 + how often) / (1 + n_resamples).
@@ -99,7 +99,7 @@ def _resampled_means(values: NDArray[np.float64], n_resamples: int, random_state
 
 
 def resampled_sums(counts: NDArray[np.int64], *, n_resamples: int = 1000, random_state: int = 0) -> NDArray[np.int64]:
-    """Give the sums of the columns over rows drawn with replacement, for measures that are no mean, such as F1.
+    """Return the sums of the columns over rows drawn with replacement, for measures that are no mean, such as F1.
 
     Parameters
     ----------

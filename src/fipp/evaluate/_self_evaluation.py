@@ -54,7 +54,7 @@ class SelfEvaluation:
     words: int
 
     def as_dict(self, **options: Any) -> dict[str, Any]:
-        """Give everything as numbers and text that JSON can hold.
+        """Return everything as numbers and text that JSON can hold.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ class SimilarityResult:
         return self.pairs / self.total
 
     def as_dict(self) -> dict[str, Any]:
-        """Give everything as numbers that JSON can hold; None stands for NaN."""
+        """Return everything as numbers that JSON can hold; None stands for NaN."""
         correlations = {"spearman": self.spearman, "pearson": self.pearson}
         return {
             **{name: None if np.isnan(value) else value for name, value in correlations.items()},
@@ -212,7 +212,7 @@ def _agreement(
 
 
 def _cosines(first: NDArray, second: NDArray) -> NDArray[np.float64]:
-    """Give the cosine of each row with the same row of the other; 0 when one is zero."""
+    """Return the cosine of each row with the same row of the other; 0 when one is zero."""
     first, second = first.astype(np.float64), second.astype(np.float64)
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     products: NDArray[np.float64] = np.einsum("ij,ij->i", first, second)
@@ -222,7 +222,7 @@ def _cosines(first: NDArray, second: NDArray) -> NDArray[np.float64]:
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the rank of each value from below, equal ones the mean of theirs."""
+    """Return the rank of each value from below, equal ones the mean of theirs."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(count)
     ranks: NDArray[np.float64] = (last - (count - 1) / 2)[place]

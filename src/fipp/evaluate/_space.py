@@ -51,7 +51,7 @@ class SpaceReport:
     Examples
     --------
     >>> import fipp
-    >>> report = describe(fipp.datasets.load_demo().source)
+    >>> report = describe_space(fipp.datasets.load_demo().source)
     >>> report.rows, report.dimensions, report.zero_rows
     (8000, 300, 0)
     """
@@ -75,12 +75,12 @@ class SpaceReport:
     neighbours: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the figures as numbers that JSON can hold."""
+        """Return the figures as numbers that JSON can hold."""
         return asdict(self)
 
 
 @single_threaded_blas
-def describe(
+def describe_space(
     vectors: Vectors | ArrayLike, *, sample: int = 2000, neighbours: int = 10, random_state: int = 0
 ) -> SpaceReport:
     """Measure what a set of vectors is like.
@@ -103,8 +103,8 @@ def describe(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> even = describe(rng.standard_normal((1000, 5)))
-    >>> far = describe(rng.standard_normal((1000, 5)) + 3)
+    >>> even = describe_space(rng.standard_normal((1000, 5)))
+    >>> far = describe_space(rng.standard_normal((1000, 5)) + 3)
     >>> even.isotropy > 0.8 > far.isotropy, even.mean_length < 0.1 < 0.8 < far.mean_length
     (True, True)
     """
@@ -112,7 +112,7 @@ def describe(
     if not all(np.isfinite(matrix[rows]).all() for rows in row_blocks(len(matrix))):
         raise FippError("vectors must be finite; drop or repair those with NaN or infinity first")
     if matrix.size == 0:
-        raise FippError("there are no vectors to describe")
+        raise FippError("there are no vectors to describe_space")
     norms = np.concatenate([_norms(matrix[rows]) for rows in row_blocks(len(matrix))])
     mean, scatter = mean_and_scatter(matrix, unit_rows)
     variances = np.clip(np.linalg.eigvalsh(scatter)[::-1], 0, None)

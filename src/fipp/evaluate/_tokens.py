@@ -62,7 +62,7 @@ class Coverage:
         return self.found / self.words if self.words else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Give everything as JSON can hold it."""
+        """Return everything as JSON can hold it."""
         counts = {name: getattr(self, name) for name in ("words", "found", "distinct", "distinct_found", "texts")}
         return {**counts, "empty": self.empty, "share": self.share, "missing": [list(word) for word in self.missing]}
 
@@ -116,11 +116,11 @@ class EncodedTexts:
         return int(self.matrix.shape[1])
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Give everything that a training on these texts depends on."""
+        """Return everything that a training on these texts depends on."""
         return self.ids, self.offsets, self.matrix
 
     def padded(self, rows: NDArray[np.int64], max_words: int, at_least: int = 1) -> Padded:
-        """Give these texts as a rectangle, cut after ``max_words``, and at least so wide.
+        """Return these texts as a rectangle, cut after ``max_words``, and at least so wide.
 
         Examples
         --------
@@ -138,7 +138,7 @@ class EncodedTexts:
         return Padded(ids, lengths)
 
     def span(self) -> NDArray[np.float32] | None:
-        """Give orthonormal directions, in columns, that hold all vectors in use; None if nothing less than d does.
+        """Return orthonormal directions, in columns, that hold all vectors in use; None if nothing less than d does.
 
         A source of fewer dimensions than the target fills a part of the shared space only. In the rest a network has
         random weights that no training can mend, and the target's words would meet them: the bias that the paper
@@ -150,7 +150,7 @@ class EncodedTexts:
         return None if kept.shape[1] == len(values) else kept.astype(np.float32)
 
     def within(self, span: NDArray[np.float32] | None) -> EncodedTexts:
-        """Give the same texts with vectors as coordinates in a span; as they are if it is None.
+        """Return the same texts with vectors as coordinates in a span; as they are if it is None.
 
         Examples
         --------
@@ -162,7 +162,7 @@ class EncodedTexts:
         return self if span is None else replace(self, matrix=self.matrix @ span)
 
     def means(self) -> NDArray[np.float32]:
-        """Give the mean vector of each text at unit length; zero for a text without words.
+        """Return the mean vector of each text at unit length; zero for a text without words.
 
         Examples
         --------
@@ -179,7 +179,7 @@ class EncodedTexts:
 
 
 def tokenize(text: str) -> list[str]:
-    """Give the words of a text in lower case; punctuation is left out.
+    """Return the words of a text in lower case; punctuation is left out.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def encode(texts: Iterable[str], vectors: Vectors, transform: Map | None = None)
 
 
 def _number_words(texts: Iterable[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-    """Give a number for each word of the texts, where the texts begin, and the words by their numbers."""
+    """Return a number for each word of the texts, where the texts begin, and the words by their numbers."""
     if isinstance(texts, str):
         raise FippError("these are several texts, not one: put it in a list")
     numbers: dict[str, int] = {}
@@ -248,7 +248,7 @@ def _number_words(texts: Iterable[str]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def _look_up(distinct: list[str], vectors: Vectors) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-    """Give the parts of each word, itself if it has a vector: where they begin, their rows (-1 is none), themselves."""
+    """Return the parts of each word, itself if it has a vector: where they begin, their rows (-1 is none), text."""
     whole = vectors.find(distinct)
     pieces = [
         [word] if row >= 0 or len(split := _PART.findall(word)) == 1 else split

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def require_torch(what: str) -> Any:
-    """Give torch, or say how to install it.
+    """Return torch, or say how to install it.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def require_torch(what: str) -> Any:
 
 
 def choose_device(device: str) -> torch.device:
-    """Give the device of this name; ``"auto"`` is the GPU if there is one.
+    """Return the device of this name; ``"auto"`` is the GPU if there is one.
 
     Examples
     --------

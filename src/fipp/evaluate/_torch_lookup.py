@@ -12,7 +12,7 @@ from fipp.evaluate._tokens import EncodedTexts
 def look_up(
     texts: EncodedTexts, rows: NDArray[np.int64], max_words: int, network: torch.nn.Module, at_least: int = 1
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Give vectors of shape (texts, words, d), zero behind the end of a text, and the texts' lengths.
+    """Return vectors of shape (texts, words, d), zero behind the end of a text, and the texts' lengths.
 
     Vectors of unit length are scaled to length √d: entries about 1 in size are what the first weights of a network are
     made for. They are made on the processor and moved to the network's device, so that only a batch has to fit there.

@@ -26,20 +26,20 @@ class Epoch(NamedTuple):
     """The mean loss of an epoch while training, and then on the texts held out."""
 
     training: float
-    held_out: float
+    holdout: float
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
     """How to train; the same for every network.
 
-    ``held_out`` is the share of the training texts that only early stopping sees. ``patience`` epochs without a new
+    ``holdout`` is the share of the training texts that only early stopping sees. ``patience`` epochs without a new
     best on them end the training, and the best parameters are kept.
     """
 
     epochs: int = 20
     patience: int = 3
-    held_out: float = 0.1
+    holdout: float = 0.1
     batch_size: int = 50
     learning_rate: float = 1e-3
     clip: float = 10.0
@@ -51,8 +51,8 @@ class TrainingSettings:
         for name in ("epochs", "patience", "batch_size"):
             if getattr(self, name) < 1:
                 raise FippError(f"{name} must be 1 or more, not {getattr(self, name)}")
-        if not 0 < self.held_out < 1:
-            raise FippError(f"held_out must lie between 0 and 1, such as 0.1, not {self.held_out}")
+        if not 0 < self.holdout < 1:
+            raise FippError(f"holdout must lie between 0 and 1, such as 0.1, not {self.holdout}")
         if not (self.learning_rate > 0 and self.clip > 0):
             raise FippError("learning_rate and clip must be above 0")
 
@@ -96,7 +96,7 @@ def train(
     Trained
     """
     settings.check()
-    training, held_out = _divide(n_texts, settings)
+    training, holdout = _divide(n_texts, settings)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
     state = _resume(network, optimizer, settings, fingerprint)
     n_batches = math.ceil(len(training) / settings.batch_size)
@@ -105,7 +105,7 @@ def train(
         training_loss = _epoch(
             network, optimizer, loss_of, training, settings, number, _shifted(progress, number, n_batches, settings)
         )
-        held_out_loss = _mean_loss(network, loss_of, held_out, settings.batch_size)
+        held_out_loss = _mean_loss(network, loss_of, holdout, settings.batch_size)
         if not math.isfinite(training_loss + held_out_loss):
             raise FippError(f"the loss is no number any more in epoch {number + 1}: try a smaller learning_rate")
         state.history.append(Epoch(training_loss, held_out_loss))
@@ -122,7 +122,7 @@ def train(
 
 
 def fingerprint_of(settings: Mapping[str, Any] | TrainingSettings, *arrays: NDArray[Any]) -> str:
-    """Give a checksum of everything that a training depends on, but how long it goes on and where.
+    """Return a checksum of everything that a training depends on, but how long it goes on and where.
 
     Examples
     --------
@@ -140,12 +140,12 @@ def fingerprint_of(settings: Mapping[str, Any] | TrainingSettings, *arrays: NDAr
 
 
 def seeded(*numbers: int) -> int:
-    """Give a seed for torch that depends on all of these numbers."""
+    """Return a seed for torch that depends on all of these numbers."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def _divide(n_texts: int, settings: TrainingSettings) -> tuple[Rows, Rows]:
-    n_held_out = max(1, round(settings.held_out * n_texts))
+    n_held_out = max(1, round(settings.holdout * n_texts))
     if n_texts - n_held_out < 1:
         raise FippError(f"{n_texts} texts are too few to train on some and to hold out others")
     order = np.random.default_rng(settings.random_state).permutation(n_texts)

@@ -53,7 +53,7 @@ class Columns(NamedTuple):
 def rows_of(
     batch: Any, columns: Columns, inspector: Inspector, seen: int, dimension: int | None
 ) -> tuple[list[str], FloatMatrix]:
-    """Give the words and vectors of a batch of rows, ``seen`` being the number of rows before it.
+    """Return the words and vectors of a batch of rows, ``seen`` being the number of rows before it.
 
     Lists of another length than ``dimension``, or than most if that is None, are skipped.
     """
@@ -102,7 +102,7 @@ def _is_list(type_: Any) -> bool:
 
 
 def _texts(column: Any) -> list[Any]:
-    """Give the values of a column of words: bytes, or text where Arrow has checked it, or None."""
+    """Return the values of a column of words: bytes, or text where Arrow has checked it, or None."""
     import pyarrow
 
     if pyarrow.types.is_integer(column.type):
@@ -118,7 +118,7 @@ def _texts(column: Any) -> list[Any]:
 
 
 def _from_lists(column: Any, dimension: int | None) -> tuple[FloatMatrix, Any]:
-    """Give the lists of one length as a matrix, and which rows they are."""
+    """Return the lists of one length as a matrix, and which rows they are."""
     column.validate(full=True)
     valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
     lengths = np.full(len(column), -1, dtype=np.int64)

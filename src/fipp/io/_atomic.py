@@ -14,7 +14,7 @@ from fipp.exceptions import FippError
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; move it there when the block ends well, remove it otherwise.
+    """Return a temporary path beside ``path``; move it there when the block ends well, remove it otherwise.
 
     Whoever looks at ``path`` meanwhile, or after a crash, sees the old file or the new one, never half of one.
     A symbolic link stays one: the file it points to is replaced. An existing file's permissions are kept.

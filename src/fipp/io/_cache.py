@@ -49,7 +49,7 @@ _STALE_SECONDS = 3600.0
 
 
 def cache_folder() -> Path | None:
-    """Give the folder for caches: ``FIPP_CACHE``, or the platform's place for them; None if that says ``off``.
+    """Return the folder for caches: ``FIPP_CACHE``, or the platform's place for them; None if that says ``off``.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Cache:
         self._fingerprint = Fingerprint.of(path)
 
     def load(self, limit: int | None, strict: bool = False) -> Vectors | None:
-        """Give the vectors if they are there for this limit or for the whole file; None otherwise."""
+        """Return the vectors if they are there for this limit or for the whole file; None otherwise."""
         vectors = self._load(None)
         if vectors is not None and limit is not None and limit < len(vectors):
             vectors = _first(vectors, limit) if _is_clean(vectors) else None

@@ -69,7 +69,7 @@ def _units(locale: Locale) -> Iterator[tuple[str, str]]:
 
 
 def _cities(locale: Locale) -> Iterator[tuple[str, str]]:
-    """Give the cities that time zones are called after.
+    """Return the cities that time zones are called after.
 
     A city that a language with Latin letters has no name for is called as the zone is: Europe/Paris.
     """
@@ -111,7 +111,7 @@ KINDS: dict[str, Callable[[Locale], Iterator[tuple[str, str]]]] = {
 def cldr_names(
     source: str, target: str, *, kinds: Iterable[str] | None = None, single_words: bool = True, lower: bool = True
 ) -> list[tuple[str, str]]:
-    """Give the names that CLDR has in both languages; the work of `Lexicon.from_cldr`."""
+    """Return the names that CLDR has in both languages; the work of `Lexicon.from_cldr`."""
     wanted = list(KINDS if kinds is None else [kinds] if isinstance(kinds, str) else kinds)
     for kind in wanted:
         if kind not in KINDS:

@@ -62,7 +62,7 @@ class Compression:
 
 
 def _module(name: str) -> Any:
-    """Give ``bz2`` or ``lzma``, which a Python may have been built without."""
+    """Return ``bz2`` or ``lzma``, which a Python may have been built without."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -70,7 +70,7 @@ def _module(name: str) -> Any:
 
 
 def _zstd() -> Any:
-    """Give Python's zstd module, or the package that offers the same for Pythons before 3.14."""
+    """Return Python's zstd module, or the package that offers the same for Pythons before 3.14."""
     try:
         from compression import zstd
     except ImportError:
@@ -194,7 +194,7 @@ def decompressed(chunks: Iterator[bytes], compression: Compression, name: str, s
 
 
 def _next_stream(rest: bytes, chunks: Iterator[bytes]) -> bytes:
-    """Give the beginning of the next stream in the file: zeros between streams are padding."""
+    """Return the beginning of the next stream in the file: zeros between streams are padding."""
     rest = rest.lstrip(b"\0")
     while not rest:
         chunk = next(chunks, b"")
@@ -206,7 +206,7 @@ def _next_stream(rest: bytes, chunks: Iterator[bytes]) -> bytes:
 
 @contextmanager
 def compressing(file: BinaryIO, compression: Compression | None) -> Iterator[BinaryIO]:
-    """Give a file whose bytes arrive in ``file`` compressed; ``file`` itself if there is no compression."""
+    """Return a file whose bytes arrive in ``file`` compressed; ``file`` itself if there is no compression."""
     if compression is None:
         yield file
         return

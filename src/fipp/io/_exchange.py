@@ -32,7 +32,7 @@ class Exchange:
         return from_gensim(model)
 
     def to_gensim(self) -> Any:
-        """Give the vectors as gensim's ``KeyedVectors``, which have a copy of the matrix.
+        """Return the vectors as gensim's ``KeyedVectors``, which have a copy of the matrix.
 
         Examples
         --------

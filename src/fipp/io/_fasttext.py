@@ -106,7 +106,7 @@ class _Model:
         return _Arguments(dimensions, model, buckets, shortest, longest)
 
     def _read_words(self) -> list[bytes]:
-        """Give the words, which come before the labels."""
+        """Return the words, which come before the labels."""
         size, count, _, _, pruned = self._take(_COUNTS, "dictionary")
         if pruned >= 0:
             raise FippError(
@@ -164,7 +164,7 @@ class _Model:
 
 
 def _rows_of(words: list[str], raw: list[bytes]) -> npt.NDArray[np.int64]:
-    """Give the rows of the words that a dictionary has."""
+    """Return the rows of the words that a dictionary has."""
     places = {word: row for row, word in reversed(list(enumerate(raw)))}
     spelled = [word.encode("utf-8", "surrogatepass") for word in words]
     return np.array([places[word] for word in spelled if word in places], dtype=np.int64)

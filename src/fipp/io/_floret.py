@@ -125,7 +125,7 @@ def _read_rows(path: Path, header: _Header, max_bytes: int) -> FloatMatrix:
 
 
 def _parse(lines: list[bytes], dimensions: int, path: Path, first: int) -> tuple[npt.NDArray[np.float64], FloatMatrix]:
-    """Give the numbers of some rows, and their values."""
+    """Return the numbers of some rows, and their values."""
     try:
         table = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
         if table.shape != (len(lines), 1 + dimensions):

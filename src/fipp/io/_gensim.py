@@ -51,7 +51,7 @@ def from_gensim(model: Any) -> Vectors:
 
 
 def to_gensim(vectors: Vectors) -> Any:
-    """Give the vectors as gensim's KeyedVectors; see `Vectors.to_gensim`."""
+    """Return the vectors as gensim's KeyedVectors; see `Vectors.to_gensim`."""
     try:
         from gensim.models import KeyedVectors
     except ImportError as error:

@@ -116,7 +116,7 @@ def murmur2(rows: Bytes, seed: int = 1) -> Hashes:
 
 
 def _words(rows: Bytes, block: int) -> Hashes:
-    """Give rows of bytes as little-endian numbers of 64 bits, filled up with zeros to whole blocks."""
+    """Return rows of bytes as little-endian numbers of 64 bits, filled up with zeros to whole blocks."""
     padded = np.zeros((len(rows), -(-rows.shape[1] // block) * block), dtype=np.uint8)
     padded[:, : rows.shape[1]] = rows
     return padded.view("<u8").astype(np.uint64, copy=False)

@@ -77,7 +77,7 @@ class Lexicon:
         )
 
     def reverse(self) -> Lexicon:
-        """Give the lexicon from target to source.
+        """Return the lexicon from target to source.
 
         Examples
         --------
@@ -87,7 +87,7 @@ class Lexicon:
         return Lexicon([(target, source) for source, target in self.pairs], self.scores)
 
     def head(self, count: int) -> Lexicon:
-        """Give the first ``count`` pairs.
+        """Return the first ``count`` pairs.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class Lexicon:
         return self._take(range(min(count, len(self))))
 
     def at_least(self, score: float) -> Lexicon:
-        """Give the pairs with at least this score; pairs without one are left out.
+        """Return the pairs with at least this score; pairs without one are left out.
 
         Examples
         --------
@@ -111,7 +111,7 @@ class Lexicon:
         return self._take(np.flatnonzero(self.scores >= score))
 
     def unique(self) -> Lexicon:
-        """Give each pair once, with the score it has first.
+        """Return each pair once, with the score it has first.
 
         Examples
         --------
@@ -124,7 +124,7 @@ class Lexicon:
         return self._take(first.values())
 
     def merge(self, *others: Lexicon) -> Lexicon:
-        """Give the pairs of this lexicon and then those of others, each once; ``a + b`` is ``a.merge(b)``.
+        """Return the pairs of this lexicon and then those of others, each once; ``a + b`` is ``a.merge(b)``.
 
         Examples
         --------
@@ -139,7 +139,7 @@ class Lexicon:
         return Lexicon(pairs, np.concatenate(scores)).unique()
 
     def filter(self, source: Vectors, target: Vectors) -> Lexicon:
-        """Give the pairs that two vocabularies have, in whatever case; ``coverage`` says what they have not.
+        """Return the pairs that two vocabularies have, in whatever case; ``coverage`` says what they have not.
 
         Pairs that lead to the same two rows as an earlier one are left out.
 

@@ -193,7 +193,7 @@ def _all_have_scores(rows: list[list[str]]) -> bool:
 
 
 def _third_column(rows: list[list[str]], layout: _Layout) -> list[float] | None:
-    """Give the numbers of the third column, NaN where it is empty; None if it is something else or not there."""
+    """Return the numbers of the third column, NaN where it is empty; None if it is something else or not there."""
     texts = [row[2] if len(row) > 2 else "" for row in rows]
     numbers = [number_of(text, layout.separator) if text else math.nan for text in texts]
     if numbers and numbers[0] is None:  # the name of the column, perhaps

@@ -39,7 +39,7 @@ class Options:
 
 
 def check_words(words: Iterable[str] | None) -> frozenset[str] | None:
-    """Give the words that are wanted as a set; raise a FippError for a single word, whose letters would be taken."""
+    """Return the words that are wanted as a set; raise a FippError for a single word, whose letters would be taken."""
     if words is None:
         return None
     if isinstance(words, str):
@@ -102,7 +102,7 @@ def load(place: str | os.PathLike[str] | BinaryIO, options: Options) -> Vectors:
 
 
 def _cache_for(source: Source, chosen: Format, options: Options) -> Cache | None:
-    """Give the cache for a file that is slow to read: text, or anything compressed."""
+    """Return the cache for a file that is slow to read: text, or anything compressed."""
     if not options.cache or not source.is_path or not source.path.is_file():
         return None
     if not chosen.streams and source.compression is None:

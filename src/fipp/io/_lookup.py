@@ -100,7 +100,7 @@ class Lookup:
         )
 
     def require(self) -> Lookup:
-        """Give this lookup back if it found a pair, raise a FippError that says why if it did not.
+        """Return this lookup back if it found a pair, raise a FippError that says why if it did not.
 
         Examples
         --------

@@ -105,7 +105,7 @@ def _collect(
 
 
 def _read_tokens(path: Path, max_bytes: int) -> dict[str, int]:
-    """Give the number of each token of a tokenizer's JSON: a map, or a list in the order of the numbers."""
+    """Return the number of each token of a tokenizer's JSON: a map, or a list in the order of the numbers."""
     if path.stat().st_size > max_bytes:
         raise FippError(f"{path} has more than {max_bytes:,} bytes; max_bytes sets the limit")
     try:

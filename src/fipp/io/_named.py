@@ -24,7 +24,7 @@ class ArrayKind(NamedTuple):
 
 
 def matrix_name(arrays: Mapping[str, ArrayKind], path: Path) -> str:
-    """Give the name of the matrix: one of the usual names, or the only 2-D array of real numbers.
+    """Return the name of the matrix: one of the usual names, or the only 2-D array of real numbers.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def matrix_name(arrays: Mapping[str, ArrayKind], path: Path) -> str:
 
 
 def words_name(arrays: Mapping[str, ArrayKind]) -> str | None:
-    """Give the name of the words: one of the usual names, or the only 1-D array of text; None if there is none.
+    """Return the name of the words: one of the usual names, or the only 1-D array of text; None if there is none.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def words_name(arrays: Mapping[str, ArrayKind]) -> str | None:
 
 
 def split_words(joined: bytes, inspector: Inspector) -> list[str]:
-    r"""Give the words that stand one a line in ``joined``.
+    r"""Return the words that stand one a line in ``joined``.
 
     Examples
     --------
@@ -96,6 +96,6 @@ def check_unicode(words: tuple[str, ...], path: Path) -> None:
 
 
 def joined_words(words: tuple[str, ...], path: Path) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """Give words as the bytes of a text, one a line; the opposite of `split_words`."""
+    """Return words as the bytes of a text, one a line; the opposite of `split_words`."""
     lines = [encoded(word, path, "\n") for word in words]
     return np.frombuffer(b"\n".join(lines) + b"\n", dtype=np.uint8)

@@ -31,7 +31,7 @@ class Ngrams(NamedTuple):
     owners: Numbers
 
     def texts(self) -> list[bytes]:
-        """Give the n-grams themselves."""
+        """Return the n-grams themselves."""
         return [self.buffer[start:end].tobytes() for start, end in zip(self.starts, self.ends, strict=True)]
 
 
@@ -76,7 +76,7 @@ def _columns(found: list[tuple[Numbers, Numbers, Numbers]]) -> list[list[Numbers
 
 
 def mean_rows(matrix: npt.NDArray[np.float32], rows: Numbers, owners: Numbers, count: int) -> FloatMatrix:
-    """Give for each of ``count`` owners the mean of its rows of ``matrix``, zero for one without rows.
+    """Return for each of ``count`` owners the mean of its rows of ``matrix``, zero for one without rows.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class FastTextNgrams:
     longest: int
 
     def compose(self, words: Sequence[bytes], own_rows: Numbers | None = None) -> Composed:
-        """Give the mean of the rows of each word's n-grams, and of its own row if there is one."""
+        """Return the mean of the rows of each word's n-grams, and of its own row if there is one."""
 
         def rows_of(block: slice) -> tuple[Numbers, Numbers]:
             part = words[block]
@@ -165,7 +165,7 @@ class FloretNgrams:
     ends_alone: bool = False
 
     def compose(self, words: Sequence[bytes]) -> Composed:
-        """Give the mean of the rows of each word and its n-grams."""
+        """Return the mean of the rows of each word and its n-grams."""
         function = partial(murmur3, seed=self.seed)
 
         def rows_of(block: slice) -> tuple[Numbers, Numbers]:

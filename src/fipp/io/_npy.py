@@ -125,7 +125,7 @@ def _map_matrix(path: Path) -> npt.NDArray[Any]:
 
 
 def _read_words(path: Path, count: int, inspector: Inspector, max_bytes: int) -> tuple[list[str], int]:
-    """Give the first ``count`` words, and how many there are."""
+    """Return the first ``count`` words, and how many there are."""
     words: list[str] = []
     total = 0
     for batch in read_batches(path, max_bytes):

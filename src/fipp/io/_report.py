@@ -139,7 +139,7 @@ class Inspector:
             return text
 
     def count(self, verb: str, kind: Kind) -> int:
-        """Give how many defects of a kind were ``"skipped"``, ``"repaired"`` or ``"kept"`` so far."""
+        """Return how many defects of a kind were ``"skipped"``, ``"repaired"`` or ``"kept"`` so far."""
         return self._counts.get((verb, kind), 0)
 
     def report(self, contents: str) -> LoadReport:

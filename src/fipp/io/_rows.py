@@ -23,7 +23,7 @@ _BLOCK_NUMBERS = 1 << 20
 
 
 def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """Give a float type that vectors can have, in the machine's byte order; raise a FippError for any other.
+    """Return a float type that vectors can have, in the machine's byte order; raise a FippError for any other.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 
 def as_float32(matrix: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """Give ``matrix`` as 2-D float32 in the machine's byte order: itself if it is that already.
+    """Return ``matrix`` as 2-D float32 in the machine's byte order: itself if it is that already.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def as_float32(matrix: npt.ArrayLike) -> npt.NDArray[np.float32]:
 
 
 def as_floats(matrix: npt.ArrayLike, dtype: npt.DTypeLike) -> FloatMatrix:
-    """Give ``matrix`` as 2-D floats of a type in the machine's byte order: itself if it is that already.
+    """Return ``matrix`` as 2-D floats of a type in the machine's byte order: itself if it is that already.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class RowCollector:
         return np.frombuffer(pages, dtype=self.dtype).reshape(self._rows_per_chunk, self.dimensions)
 
     def finish(self) -> FloatMatrix:
-        """Give the matrix of all rows; the collector is empty afterwards."""
+        """Return the matrix of all rows; the collector is empty afterwards."""
         matrix = np.empty((self._length, self.dimensions), dtype=self.dtype)
         while self._chunks:
             chunk = self._chunks.pop()

@@ -120,7 +120,7 @@ def write_safetensors(vectors: Vectors, path: Path) -> None:
 
 
 def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Give the tensors of a file and its metadata; sizes have been checked against the file."""
+    """Return the tensors of a file and its metadata; sizes have been checked against the file."""
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = dict(file.metadata() or {})

@@ -26,7 +26,7 @@ _SIGNS = set(".,:-/%")
 def identical_words(
     source: Iterable[str], target: Iterable[str], *, min_length: int, numerals: bool
 ) -> list[tuple[str, str]]:
-    """Give the words that both vocabularies spell alike, in the order of the source.
+    """Return the words that both vocabularies spell alike, in the order of the source.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def identical_words(
 
 
 def equal_numerals(source: Iterable[str], target: Iterable[str]) -> list[tuple[str, str]]:
-    """Give the numerals that stand for the same number written with the same signs, whatever the digits.
+    """Return the numerals that stand for the same number written with the same signs, whatever the digits.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def cognate_words(
     max_rank_ratio: float | None,
     progress: Progress | None = None,
 ) -> tuple[list[tuple[str, str]], npt.NDArray[np.float64]]:
-    """Give the words that are nearest to each other in spelling and frequency, and their similarity.
+    """Return the words that are nearest to each other in spelling and frequency, and their similarity.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _words(vocabulary: Iterable[str]) -> tuple[str, ...]:
 
 
 def _forms(words: tuple[str, ...], min_length: int) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """Give the comparable forms of the words that are long enough and have letters only, and their places."""
+    """Return the comparable forms of the words that are long enough and have letters only, and their places."""
     forms, places = [], []
     for place, word in enumerate(words):
         form = skeleton(word)
@@ -132,7 +132,7 @@ def _forms(words: tuple[str, ...], min_length: int) -> tuple[list[str], npt.NDAr
 def _mutual_best(
     left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], cost: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.int64]:
-    """Give the pairs each word of which has no cheaper one, in the order of the left; at most one for each word."""
+    """Return the pairs each word of which has no cheaper one, in the order of the left; at most one for each word."""
     best = []
     for own, other in ((left, right), (right, left)):
         order = np.lexsort((other, cost, own))

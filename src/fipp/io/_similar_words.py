@@ -173,7 +173,7 @@ class _Grams:
         return self._made[key]
 
     def _columns(self, word: str, size: int) -> Iterator[int]:
-        """Give the numbers of a word's n-grams; its second "an" is another than its first."""
+        """Return the numbers of a word's n-grams; its second "an" is another than its first."""
         padded = [""] * (size - 1) + list(word) + [""] * (size - 1)
         times: Counter[str] = Counter()
         for place in range(len(padded) - size + 1):

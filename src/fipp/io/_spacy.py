@@ -109,7 +109,7 @@ def _collect(
     limit: int | None,
     max_bytes: int,
 ) -> Vectors:
-    """Give each key its word and its row."""
+    """Return each key its word and its row."""
     words: list[str] = []
     numbers: list[int] = []
     for key, row in rows.items():
@@ -131,7 +131,7 @@ def _collect(
 
 
 def _texts_by_key(strings: list[str], rows: Mapping[int, int]) -> dict[int, str]:
-    """Give the text of each key: its hash, or its number among spaCy's symbols where spaCy is at hand to tell."""
+    """Return the text of each key: its hash, or its number among spaCy's symbols where spaCy is at hand to tell."""
     raw = [text.encode("utf-8", "surrogatepass") for text in strings]
     buffer = np.frombuffer(b"".join(raw), dtype=np.uint8)
     lengths = np.fromiter(map(len, raw), dtype=np.int64, count=len(raw))

@@ -117,7 +117,7 @@ class Source:
         return compression_of(self._opening())
 
     def peek(self, count: int = OPENING_BYTES) -> bytes:
-        """Give the first decompressed bytes, which stay to be read; fewer if the source is shorter.
+        """Return the first decompressed bytes, which stay to be read; fewer if the source is shorter.
 
         Examples
         --------
@@ -150,7 +150,7 @@ class Source:
 
     @contextmanager
     def as_file(self) -> Iterator[Path]:
-        """Give a path with the decompressed bytes: the source's own if it can be, a temporary one otherwise.
+        """Return a path with the decompressed bytes: the source's own if it can be, a temporary one otherwise.
 
         Examples
         --------
@@ -214,7 +214,7 @@ def check_readable(path: Path) -> None:
 
 
 def first_bytes(path: Path, count: int = 16) -> bytes:
-    """Give the first bytes of a file as they are, compressed or not."""
+    """Return the first bytes of a file as they are, compressed or not."""
     with Source(path) as source:
         opening = source._opening()
         return opening[:count] if count <= len(opening) else opening + source._read(count - len(opening))
@@ -294,7 +294,7 @@ def open_for_writing(path: Path) -> Iterator[BinaryIO]:
 
 
 def suffix_of(path: Path) -> str:
-    """Give the suffix that tells the format, in lower case, without ``.gz`` and its like.
+    """Return the suffix that tells the format, in lower case, without ``.gz`` and its like.
 
     Examples
     --------

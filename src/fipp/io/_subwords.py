@@ -44,7 +44,7 @@ class SubwordVectors(Vectors):
         return made
 
     def vector(self, word: str) -> FloatMatrix:
-        """Give the vector of a word: its row, or the mean of its n-grams if it has none.
+        """Return the vector of a word: its row, or the mean of its n-grams if it has none.
 
         Raises
         ------
@@ -74,18 +74,18 @@ class SubwordVectors(Vectors):
         return SubwordVectors._with_composer(both, self._composer)
 
     def _only(self, words: list[str]) -> SubwordVectors:
-        """Give these words, made where they are not there."""
+        """Return these words, made where they are not there."""
         known = super()._only(words)
         rest = SubwordVectors._with_composer(known, self._composer).with_words(words)
         order = {word: row for row, word in enumerate(words)}
         return rest.rows(np.argsort([order[word] for word in rest.words], kind="stable"))
 
     def head(self, count: int) -> SubwordVectors:
-        """Give the first ``count`` rows, which share the memory of these; other words can still be made."""
+        """Return the first ``count`` rows, which share the memory of these; other words can still be made."""
         return SubwordVectors._with_composer(super().head(count), self._composer)
 
     def rows(self, indices: npt.ArrayLike) -> SubwordVectors:
-        """Give the rows with these numbers, or where a mask is true; other words can still be made."""
+        """Return the rows with these numbers, or where a mask is true; other words can still be made."""
         return SubwordVectors._with_composer(super().rows(indices), self._composer)
 
 

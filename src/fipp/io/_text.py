@@ -191,7 +191,7 @@ class _Table:
         self._collect(matrix)
 
     def _enter_together(self, raw: list[bytes], finite: npt.NDArray[np.bool_]) -> bool:
-        """Give the words the next rows if all can be used; say whether that was so, otherwise nothing is done."""
+        """Return the words the next rows if all can be used; say whether that was so, otherwise nothing is done."""
         count = len(self._index)
         if not finite.all() or (self._limit is not None and count + len(raw) > self._limit):
             return False
@@ -231,7 +231,7 @@ class _Table:
             )
 
     def _enter(self, raw: bytes, finite: bool, number: int) -> bool:
-        """Give a word the next row; say whether it could be used."""
+        """Return a word the next row; say whether it could be used."""
         if self.is_full:
             return False
         self.seen += 1

@@ -113,7 +113,7 @@ def _plain_ends(block: bytes) -> bytes:
 
 
 def _regular_lines(text: _Text, dimension: int) -> tuple[Positions, Positions, Positions, Positions]:
-    """Give where fields begin and end, for lines with as many fields as a row has; and which lines those are.
+    """Return where fields begin and end, for lines with as many fields as a row has; and which lines those are.
 
     Returns
     -------

@@ -66,7 +66,7 @@ def float32_rows(matrix: npt.NDArray[np.float32]) -> Iterator[bytes]:
 
 
 def _shortest(size: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.intp]]:
-    """Give whole numbers r and digits f, as small as can be, such that r / 10ᶠ rounds to the float32 number."""
+    """Return whole numbers r and digits f, as small as can be, such that r / 10ᶠ rounds to the float32 number."""
     target = size.astype(np.float32)
     # The digits after the point that make eight significant ones.
     digits = np.full(len(size), 11, dtype=np.intp)
@@ -122,7 +122,7 @@ def _split(number: npt.NDArray[np.uint64], divisor: int) -> tuple[npt.NDArray[np
 
 
 def _other(number: np.float32) -> bytes:
-    """Give the text of a number that is very small or not below ten."""
+    """Return the text of a number that is very small or not below ten."""
     text = str(number)
     # Most readers turn the text into a double and that into a float32. Rounding twice can miss the number when its
     # shortest text lies within a double's precision of the middle between two float32, as 7.038531e-26 does.

@@ -139,7 +139,7 @@ def _less_plain(
 
 
 def _exponent(array: Bytes, start: Positions, stops: Positions) -> tuple[Positions, Positions]:
-    """Give the exponents of fields that end like ``e-05``, 0 for others, and where the part before them ends."""
+    """Return the exponents of fields that end like ``e-05``, 0 for others, and where the part before them ends."""
     sign, tens, ones = array[stops - 3], array[stops - 2] - np.uint8(48), array[stops - 1] - np.uint8(48)
     has = (array[stops - 4] | 32 == ord("e")) & ((sign == _MINUS) | (sign == _PLUS)) & (tens < 10) & (ones < 10)
     has &= stops - start > 4

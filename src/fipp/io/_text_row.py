@@ -39,7 +39,7 @@ class Defect(NamedTuple):
 
 
 def parse_header(line: bytes) -> Header | None:
-    """Give the header if a line is two whole numbers and nothing else.
+    """Return the header if a line is two whole numbers and nothing else.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _explain(fields: list[bytes]) -> Defect:
 
 
 def _numbers_at_end(fields: list[bytes]) -> list[bytes]:
-    """Give the numbers at the end of a row, in order; its first field is a word even if it looks like a number."""
+    """Return the numbers at the end of a row, in order; its first field is a word even if it looks like a number."""
     return list(takewhile(_is_number, reversed(fields[1:])))[::-1]
 
 

@@ -128,7 +128,7 @@ class Vectors(Exchange):
         return f"Vectors({len(self)} words, {self.dim} dimensions)"
 
     def index(self, word: str) -> int:
-        """Give the row of exactly this word.
+        """Return the row of exactly this word.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Vectors(Exchange):
         raise WordNotFoundError(f"the word {word!r} is not among the {len(self):,} words{hint}")
 
     def find(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
-        """Give the row of each word, -1 for a word that is absent in every spelling.
+        """Return the row of each word, -1 for a word that is absent in every spelling.
 
         A word is sought as it is, then in composed Unicode (NFC, so that ``é`` is found whether it is one character
         or two), then in lower case, and last in any case: the first row that differs in nothing else.
@@ -188,7 +188,7 @@ class Vectors(Exchange):
         return self._variants.find(word, self._index)
 
     def head(self, count: int) -> Vectors:
-        """Give the first ``count`` rows, which share the memory of these.
+        """Return the first ``count`` rows, which share the memory of these.
 
         Examples
         --------
@@ -200,7 +200,7 @@ class Vectors(Exchange):
         return Vectors._from_checked(self._words[:count], self._matrix[:count], report=self.report)
 
     def rows(self, indices: npt.ArrayLike) -> Vectors:
-        """Give the rows with these numbers, in this order, or those where a boolean mask is true.
+        """Return the rows with these numbers, in this order, or those where a boolean mask is true.
 
         Examples
         --------
@@ -220,7 +220,7 @@ class Vectors(Exchange):
         return Vectors._from_checked(words, self._matrix[numbers], index_of_unique(words), self.report)
 
     def astype(self, dtype: npt.DTypeLike) -> Vectors:
-        """Give the same vectors with numbers of another type: ``"float16"``, ``"float32"`` or ``"float64"``.
+        """Return the same vectors with numbers of another type: ``"float16"``, ``"float32"`` or ``"float64"``.
 
         Examples
         --------
@@ -328,7 +328,7 @@ class Vectors(Exchange):
         return load(path, options)
 
     def _only(self, words: list[str]) -> Vectors:
-        """Give the rows of those words that are there, in the order of the rows."""
+        """Return the rows of those words that are there, in the order of the rows."""
         return self.rows(sorted(self._index[word] for word in words if word in self._index))
 
     def save(self, path: str | os.PathLike[str]) -> None:

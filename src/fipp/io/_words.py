@@ -48,7 +48,7 @@ class Variants:
             self._folded.setdefault(fold(word), row)
 
     def find(self, word: str, exact: dict[str, int]) -> int:
-        """Give the row of the nearest spelling of ``word``, -1 if there is none; ``exact`` has the rows by word."""
+        """Return the row of the nearest spelling of ``word``, -1 if there is none; ``exact`` has the rows by word."""
         composed = unicodedata.normalize("NFC", word)
         for spelling in (composed, composed.lower()):
             for index in (exact, self._composed):
@@ -58,7 +58,7 @@ class Variants:
 
 
 def as_strings(words: Sequence[str] | npt.NDArray[np.str_]) -> tuple[str, ...]:
-    """Give words as a tuple; raise a FippError if one is not text."""
+    """Return words as a tuple; raise a FippError if one is not text."""
     names = tuple(words.tolist() if isinstance(words, np.ndarray) else words)
     for row, name in enumerate(names):
         if not isinstance(name, str):
@@ -67,7 +67,7 @@ def as_strings(words: Sequence[str] | npt.NDArray[np.str_]) -> tuple[str, ...]:
 
 
 def index_of_unique(words: tuple[str, ...]) -> dict[str, int]:
-    """Give the row of each word; raise a FippError that names the word and its rows if one is there twice."""
+    """Return the row of each word; raise a FippError that names the word and its rows if one is there twice."""
     index = {word: row for row, word in enumerate(words)}
     if len(index) < len(words):
         first: dict[str, int] = {}

@@ -2,11 +2,11 @@
 
 from fipp.linalg._descent import FilteredObjective, Objective, descend
 from fipp.linalg._factor import filtered_product, positive_part, positive_root, target_gram_eigen, thin_svd
-from fipp.linalg._gram import FilteredGram, GramTiles, filtered_gram, pull, residual_weights
+from fipp.linalg._gram import FilteredGram, GramTiles, filtered_gram, residual_weights, target_share
 from fipp.linalg._memory import parse_memory, rows_per_block
-from fipp.linalg._moments import affine, cross_products, mapped, mean_and_scatter, row_blocks, unit_rows
+from fipp.linalg._moments import affine, cross_products, matmul_blocks, mean_and_scatter, row_blocks, unit_rows
 from fipp.linalg._parallel import Progress, n_threads, ordered_map, single_threaded_blas
-from fipp.linalg._procrustes import deviation_from_orthogonal, pip_distance, rotation, weighted_cross
+from fipp.linalg._procrustes import deviation_from_orthogonal, pip_distance, rotation
 from fipp.linalg._spectral import SeedMoments, SpectralMaps, seed_moments, spectral_maps
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "deviation_from_orthogonal",
     "filtered_gram",
     "filtered_product",
-    "mapped",
+    "matmul_blocks",
     "mean_and_scatter",
     "n_threads",
     "ordered_map",
@@ -31,7 +31,6 @@ __all__ = [
     "pip_distance",
     "positive_part",
     "positive_root",
-    "pull",
     "residual_weights",
     "rotation",
     "row_blocks",
@@ -40,7 +39,7 @@ __all__ = [
     "single_threaded_blas",
     "spectral_maps",
     "target_gram_eigen",
+    "target_share",
     "thin_svd",
     "unit_rows",
-    "weighted_cross",
 ]

@@ -65,7 +65,7 @@ class FilteredObjective:
         self._filters: dict[tuple[int, int], NDArray[np.bool_]] = {}
 
     def _filter(self, i: int, j: int) -> NDArray[np.bool_]:
-        """Give tile (i, j) of Δ."""
+        """Return tile (i, j) of Δ."""
         inside = self._filters.get((i, j))
         if inside is None:
             inside = np.abs(self._tiles.difference(i, j)) < self.epsilon
@@ -74,11 +74,11 @@ class FilteredObjective:
         return inside
 
     def __call__(self, X: NDArray[np.float32]) -> Objective:
-        """Give both losses at X̃."""
+        """Return both losses at X̃."""
         return self.with_gradient(X)[0]
 
     def with_gradient(self, X: NDArray[np.float32]) -> tuple[Objective, NDArray[np.float32]]:
-        """Give both losses at X̃, and the gradient of their sum."""
+        """Return both losses at X̃, and the gradient of their sum."""
         tiles = GramTiles(self.X_t, X, self.max_memory)  # of X̃X̃ᵀ − G_t
         tiles.size, tiles.n_blocks = self._tiles.size, self._tiles.n_blocks
         losses = np.zeros((tiles.n_blocks, tiles.n_blocks))
@@ -95,7 +95,7 @@ class FilteredObjective:
         return Objective(reconstruction, float(losses.sum()), self.weight), gradient
 
     def _reconstruction(self, X: NDArray[np.float32]) -> tuple[float, NDArray[np.float32]]:
-        r"""Give \|X̃X̃ᵀ − G_s\|² and (X̃X̃ᵀ − G_s) X̃, both from small matrices."""
+        r"""Return \|X̃X̃ᵀ − G_s\|² and (X̃X̃ᵀ − G_s) X̃, both from small matrices."""
         # In float64: the loss is a small difference of large numbers.
         wide = X.astype(np.float64)
         XX, SX = wide.T @ wide, self._wide_source.T @ wide

@@ -62,7 +62,7 @@ def thin_svd(X: FloatArray) -> ThinFactors:
 
 @single_threaded_blas
 def positive_root(M: NDArray[np.float64], rank: int | None = None) -> NDArray[np.float64]:
-    """Give some L with L Lᵀ the positive part of M, or its best approximation of that rank.
+    """Return some L with L Lᵀ the positive part of M, or its best approximation of that rank.
 
     A matrix that is positive definite already, as it mostly is, needs no eigenvectors: its Cholesky factor will do.
 
@@ -85,7 +85,7 @@ def positive_root(M: NDArray[np.float64], rank: int | None = None) -> NDArray[np
 
 @single_threaded_blas
 def positive_part(M: NDArray[np.float64], rank: int | None = None) -> tuple[NDArray, NDArray]:
-    """Give the eigenvalues above zero (at most ``rank``, largest first) and their eigenvectors.
+    """Return the eigenvalues above zero (at most ``rank``, largest first) and their eigenvectors.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def target_gram_eigen(
     max_memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Give the leading positive eigenvalues and eigenvectors of G* = G_s + a Δ^ε∘(G_t − G_s).
+    """Return the leading positive eigenvalues and eigenvectors of G* = G_s + a Δ^ε∘(G_t − G_s).
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _subspace(
 def filtered_product(
     tiles: GramTiles, Z: NDArray[np.float32], epsilon: float, progress: Progress | None = None
 ) -> NDArray[np.float32]:
-    """Give (Δ∘(G_t − G_s)) Z in one pass over the tiles.
+    """Return (Δ∘(G_t − G_s)) Z in one pass over the tiles.
 
     Examples
     --------

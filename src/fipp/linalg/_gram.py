@@ -27,12 +27,12 @@ _TILE = 512
 _THREADS = 8
 
 
-def pull(kept_fraction: float, lam: float) -> float:
-    """Give a = γλ / (1 + γλ), γ = c² / NNZ(Δ): how far kept entries of G* move from G_s towards G_t.
+def target_share(kept_fraction: float, lam: float) -> float:
+    """Return a = γλ / (1 + γλ), γ = c² / NNZ(Δ): how far kept entries of G* move from G_s towards G_t.
 
     Examples
     --------
-    >>> pull(1.0, 1.0), pull(0.25, 1.0), pull(0.0, 1.0)
+    >>> target_share(1.0, 1.0), target_share(0.25, 1.0), target_share(0.0, 1.0)
     (0.5, 0.8, 0.0)
     """
     return float(lam / (kept_fraction + lam)) if kept_fraction > 0 else 0.0
@@ -71,8 +71,8 @@ class FilteredGram:
         return float(self.kept.sum() / len(self.kept) ** 2)
 
     def residual_norms(self, lam: float) -> NDArray[np.float64]:
-        """Give the norm of each row of G* − G_t, from which the Procrustes weights are made."""
-        a = pull(self.kept_fraction, lam)
+        """Return the norm of each row of G* − G_t, from which the Procrustes weights are made."""
+        a = target_share(self.kept_fraction, lam)
         # On kept entries G* − G_t = (1 − a)(G_s − G_t), elsewhere G_s − G_t.
         squared = self.difference - (1 - (1 - a) ** 2) * self.kept_difference
         norms: NDArray[np.float64] = np.sqrt(np.maximum(squared, 0))
@@ -80,7 +80,7 @@ class FilteredGram:
 
 
 def residual_weights(residual_norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give each pair's weight, 1 at most: the more both spaces agree on its inner products, the greater.
+    """Return each pair's weight, 1 at most: the more both spaces agree on its inner products, the greater.
 
     Examples
     --------
@@ -126,17 +126,17 @@ class GramTiles:
         self._most_threads = max(_THREADS, parse_memory(max_memory) // (per_row * self.size))
 
     def rows(self, block: int) -> slice:
-        """Give the rows of a block."""
+        """Return the rows of a block."""
         return slice(block * self.size, min((block + 1) * self.size, self.n_pairs))
 
     def negated(self, block: int) -> NDArray[np.float32]:
-        """Give [−X_s X_t] of a block, the left factor of its row of tiles."""
+        """Return [−X_s X_t] of a block, the left factor of its row of tiles."""
         left = self.stacked[self.rows(block)].copy()
         np.negative(left[:, : self.n_source], out=left[:, : self.n_source])
         return left
 
     def difference(self, i: int, j: int, left: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-        """Give tile (i, j) of G_t − G_s."""
+        """Return tile (i, j) of G_t − G_s."""
         left = self.negated(i) if left is None else left
         tile: NDArray[np.float32] = left @ self.stacked[self.rows(j)].T
         return tile

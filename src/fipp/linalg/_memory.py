@@ -35,7 +35,7 @@ def parse_memory(size: int | float | str | None) -> int:
 
 
 def rows_per_block(bytes_per_row: int, max_memory: int | float | str | None = None, *, at_most: int = 4096) -> int:
-    """Give the number of rows that fit in ``max_memory`` when each needs ``bytes_per_row``: at least 1.
+    """Return the number of rows that fit in ``max_memory`` when each needs ``bytes_per_row``: at least 1.
 
     Examples
     --------

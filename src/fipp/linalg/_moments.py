@@ -27,7 +27,7 @@ def row_blocks(n_rows: int, size: int = _ROWS) -> Iterator[slice]:
 
 
 def unit_rows(X: NDArray) -> NDArray[np.float32]:
-    """Give a float32 copy of ``X`` whose rows have length 1; rows of zeros stay zero.
+    """Return a float32 copy of ``X`` whose rows have length 1; rows of zeros stay zero.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def unit_rows(X: NDArray) -> NDArray[np.float32]:
 def mean_and_scatter(
     X: NDArray, prepare: Callable[[NDArray], NDArray[np.float32]], *, scatter: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the mean and the centred scatter matrix of ``prepare(rows)`` over all rows that are not zero.
+    """Return the mean and the centred scatter matrix of ``prepare(rows)`` over all rows that are not zero.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def mean_and_scatter(
 
 
 def cross_products(A: NDArray, B: NDArray, weights: NDArray | None = None) -> NDArray[np.float64]:
-    """Give Aᵀ diag(weights) B of two tall matrices: products in their own precision, sums of blocks in float64.
+    """Return Aᵀ diag(weights) B of two tall matrices: products in their own precision, sums of blocks in float64.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def cross_products(A: NDArray, B: NDArray, weights: NDArray | None = None) -> ND
 def affine(
     X: NDArray[np.float32], linear: NDArray[np.float32] | None, offset: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Give X · linear + offset, without what is None; rows of zeros, which say nothing, stay zero.
+    """Return X · linear + offset, without what is None; rows of zeros, which say nothing, stay zero.
 
     Examples
     --------
@@ -130,12 +130,12 @@ def affine(
     return mapped
 
 
-def mapped(X: NDArray[np.float32], W: NDArray) -> NDArray[np.float32]:
-    """Give X W of a tall X in its own precision, with the same bits whatever the number of threads.
+def matmul_blocks(X: NDArray[np.float32], W: NDArray) -> NDArray[np.float32]:
+    """Return X W of a tall X in its own precision, with the same bits whatever the number of threads.
 
     Examples
     --------
-    >>> mapped(np.eye(2, dtype=np.float32), np.array([[0.0, 1.0], [2.0, 0.0]]))
+    >>> matmul_blocks(np.eye(2, dtype=np.float32), np.array([[0.0, 1.0], [2.0, 0.0]]))
     array([[0., 1.],
            [2., 0.]], dtype=float32)
     """

@@ -36,22 +36,22 @@ class ResidualNetwork:
     output: Matrix
 
     def __call__(self, X: Matrix) -> Matrix:
-        """Give ŷ of each row."""
+        """Return ŷ of each row."""
         mapped: Matrix = X @ self.linear + self.offset
         mapped += self.activation(X) @ self.output
         return mapped
 
     def activation(self, X: Matrix) -> Matrix:
-        r"""Give \max(0, xA + a) of each row."""
+        r"""Return \max(0, xA + a) of each row."""
         active: Matrix = X @ self.hidden + self.hidden_offset
         return np.maximum(active, 0, out=active)
 
     def arrays(self) -> list[Matrix]:
-        """Give W, b, A, a, B."""
+        """Return W, b, A, a, B."""
         return [getattr(self, part.name) for part in fields(self)]
 
     def gradient(self, X: Matrix, Y: Matrix, loss: str, mask: Matrix | None = None) -> tuple[float, list[Matrix]]:
-        """Give the mean loss on pairs of rows, and its gradient by W, b, A, a, B.
+        """Return the mean loss on pairs of rows, and its gradient by W, b, A, a, B.
 
         ``mask`` multiplies the hidden layer: dropout.
 
@@ -74,13 +74,13 @@ class ResidualNetwork:
 
 
 def squared_error(mapped: Matrix, Y: Matrix) -> tuple[float, Matrix]:
-    r"""Give the mean of \|ŷ − y\|² and its gradient by ŷ."""
+    r"""Return the mean of \|ŷ − y\|² and its gradient by ŷ."""
     error = mapped - Y
     return float(np.square(error).sum(axis=1).mean(dtype=np.float64)), error * np.float32(2 / len(Y))
 
 
 def cosine_error(mapped: Matrix, Y: Matrix) -> tuple[float, Matrix]:
-    """Give the mean of 1 − cos(ŷ, y) and its gradient by ŷ."""
+    """Return the mean of 1 − cos(ŷ, y) and its gradient by ŷ."""
     lengths = np.sqrt(np.einsum("ij,ij->i", mapped, mapped) + _SMALL)[:, None]
     unit = mapped / lengths
     gold = Y / np.sqrt(np.einsum("ij,ij->i", Y, Y) + _SMALL)[:, None]
@@ -103,7 +103,7 @@ class Training:
     random_state: int
 
     def epochs(self, network: ResidualNetwork, X: Matrix, Y: Matrix) -> Iterator[ResidualNetwork]:
-        """Give the network after each pass over all pairs, without end."""
+        """Return the network after each pass over all pairs, without end."""
         rng = np.random.default_rng(self.random_state)
         arrays = [array.copy() for array in network.arrays()]
         rest = [network.linear, network.offset, *(np.zeros_like(array) for array in arrays[2:])]

@@ -70,7 +70,7 @@ def _become_worker() -> None:
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Give the threads that all maps share: starting them takes longer than many a block."""
+    """Return the threads that all maps share: starting them takes longer than many a block."""
     return ThreadPoolExecutor(threads, "fipp", initializer=_become_worker)
 
 
@@ -83,7 +83,7 @@ def _allowed() -> int:
 
 
 def n_threads() -> int:
-    """Give the number of threads that BLAS is allowed here: ``OMP_NUM_THREADS`` and limits in force count.
+    """Return the number of threads that BLAS is allowed here: ``OMP_NUM_THREADS`` and limits in force count.
 
     Examples
     --------

@@ -16,7 +16,7 @@ _WELL_CONDITIONED = 1e-11
 
 @single_threaded_blas
 def rotation(cross: NDArray[np.float64]) -> NDArray[np.float64]:
-    r"""Give the (semi-)orthogonal Ω of shape (d1, d2) that maximises tr(Ωᵀ AᵀB) for cross = AᵀB.
+    r"""Return the (semi-)orthogonal Ω of shape (d1, d2) that maximises tr(Ωᵀ AᵀB) for cross = AᵀB.
 
     With d1 ≤ d2, Ω Ωᵀ = I and Ω minimises \|AΩ − B\|; with d1 > d2, ΩᵀΩ = I. Directions in which ``cross`` has
     nothing are left out, so that they are mapped to zero instead of anywhere.
@@ -41,21 +41,9 @@ def rotation(cross: NDArray[np.float64]) -> NDArray[np.float64]:
     return omega
 
 
-def weighted_cross(A: FloatArray, B: FloatArray, weights: NDArray | None = None) -> NDArray[np.float64]:
-    """Give (W A)ᵀ (W B) for W = diag(weights).
-
-    Examples
-    --------
-    >>> weighted_cross(np.eye(2), np.eye(2), np.array([1.0, 2.0]))
-    array([[1., 0.],
-           [0., 4.]])
-    """
-    return cross_products(A, B, None if weights is None else np.square(weights))
-
-
 @single_threaded_blas
 def pip_distance(E: FloatArray, F: FloatArray) -> float:
-    r"""Give the PIP distance \|EEᵀ − FFᵀ\|_F between two embeddings of the same items.
+    r"""Return the PIP distance \|EEᵀ − FFᵀ\|_F between two embeddings of the same items.
 
     It compares all pairwise inner products, so rotations do not change it and the dimensions may differ. For E, F
     with orthonormal columns it equals the residual of orthogonal Procrustes up to a factor √2 (theorem 1). No matrix
@@ -77,7 +65,7 @@ def pip_distance(E: FloatArray, F: FloatArray) -> float:
 
 @single_threaded_blas
 def deviation_from_orthogonal(X: FloatArray, mapped: FloatArray) -> float:
-    r"""Give \|mapped − XΩ\|_F / \|X\|_F for the nearest rotation Ω of X: 0 if the map only turned the space.
+    r"""Return \|mapped − XΩ\|_F / \|X\|_F for the nearest rotation Ω of X: 0 if the map only turned the space.
 
     If ``mapped`` has fewer dimensions than X, Ω is the semi-orthogonal map with the largest inner products instead.
 
@@ -90,5 +78,5 @@ def deviation_from_orthogonal(X: FloatArray, mapped: FloatArray) -> float:
     length = float(np.linalg.norm(X))
     if length == 0:
         return 0.0
-    omega = rotation(weighted_cross(X, mapped)).astype(X.dtype)
+    omega = rotation(cross_products(X, mapped)).astype(X.dtype)
     return float(np.linalg.norm(mapped - X @ omega)) / length

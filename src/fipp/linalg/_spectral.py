@@ -25,7 +25,7 @@ class SpectralMaps(NamedTuple):
     """Falling; with α = 1 and no ridge they are the canonical correlations."""
 
     def reweighted(self, power: float | Literal["likelihood"]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give both maps with every shared direction scaled by (s / s_max)^power, or by √(s / (1 − s²)).
+        """Return both maps with every shared direction scaled by (s / s_max)^power, or by √(s / (1 − s²)).
 
         The latter makes inner products what a pair of canonical variates with correlation s adds to the logarithm of
         the likelihood that two words belong together rather than not, in the probabilistic model of CCA.
@@ -51,7 +51,7 @@ class SeedMoments(NamedTuple):
 
 
 def seed_moments(X_s: NDArray[np.float32], X_t: NDArray[np.float32], weights: NDArray | None = None) -> SeedMoments:
-    """Give the second moments of both sides of the seed and between them, each pair with its weight.
+    """Return the second moments of both sides of the seed and between them, each pair with its weight.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def seed_moments(X_s: NDArray[np.float32], X_t: NDArray[np.float32], weights: ND
 
 @single_threaded_blas
 def spectral_maps(moments: SeedMoments, whiten: float, ridge: float) -> SpectralMaps:
-    r"""Give C_s^(-α/2) U and C_t^(-α/2) V for the SVD C_s^(-α/2) X_sᵀX_t C_t^(-α/2) = U S Vᵀ.
+    r"""Return C_s^(-α/2) U and C_t^(-α/2) V for the SVD C_s^(-α/2) X_sᵀX_t C_t^(-α/2) = U S Vᵀ.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def spectral_maps(moments: SeedMoments, whiten: float, ridge: float) -> Spectral
 
 
 def _inverse_root(C: NDArray[np.float64], whiten: float, ridge: float) -> NDArray[np.float64]:
-    """Give (C + ridge)^(-α/2) on the directions that the seed has, zero on the others."""
+    """Return (C + ridge)^(-α/2) on the directions that the seed has, zero on the others."""
     values, vectors = np.linalg.eigh(C)
     known = values > np.finfo(np.float32).eps * values.max(initial=0)
     values = values + ridge * values.mean()

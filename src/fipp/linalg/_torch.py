@@ -11,7 +11,7 @@ from fipp.exceptions import FippError
 
 
 def torch_for(purpose: str) -> Any:
-    """Give torch, or say what needs it and how to get it."""
+    """Return torch, or say what needs it and how to get it."""
     try:
         return import_module("torch")
     except ImportError as error:

@@ -145,7 +145,7 @@ def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]
 
 
 def _principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:
-    """Give the mean and the first two principal directions, their signs fixed so that the picture never flips."""
+    """Return the mean and the first two principal directions, their signs fixed so that the picture never flips."""
     mean = X.mean(axis=0)
     directions = np.linalg.svd(X - mean, full_matrices=False)[2][:2]
     largest = np.abs(directions).argmax(axis=1)
@@ -153,7 +153,7 @@ def _principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def _window(panels: Sequence[Panel]) -> tuple[NDArray, NDArray]:
-    """Give the middle and half the extent of the axes: the same for both panels, and for both directions to scale."""
+    """Return the middle and half the extent of the axes: the same for both panels, and for both directions to scale."""
     points = np.concatenate([points for panel in panels for points in (panel.source, panel.target)])
     low, high = points.min(axis=0), points.max(axis=0)
     shape = np.array([_SIZE[0] * _WIDTH, _SIZE[1] * _HEIGHT])

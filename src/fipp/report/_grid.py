@@ -164,7 +164,7 @@ def _subtitle(selection: Selection) -> str:
     best = selection.best
     return (
         f"Best: {_name(best.params)} with {best.mrr:.4f} ± {best.standard_error:.4f}; "
-        f"{selection.held_out:,} source words, by {selection.retrieval}."
+        f"{selection.holdout:,} source words, by {selection.retrieval}."
     )
 
 

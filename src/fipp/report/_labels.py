@@ -63,7 +63,7 @@ def place_labels(points: Floats, sizes: Floats, frame: Floats, *, scale: float =
 
 
 def _candidates(points: Floats, sizes: Floats, scale: float) -> Floats:
-    """Give the boxes (left, bottom, right, top) in which each name could stand, of shape (n, places, 4)."""
+    """Return the boxes (left, bottom, right, top) in which each name could stand, of shape (n, places, 4)."""
     directions = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)
     half = sizes[:, None, None, :] / 2
     gaps = np.array(_DISTANCES)[None, None, :, None] * scale
@@ -73,7 +73,7 @@ def _candidates(points: Floats, sizes: Floats, scale: float) -> Floats:
 
 
 def _fixed_costs(boxes: Floats, i: int, dots: Floats, frame: Floats) -> Floats:
-    """Give the costs of the places of name ``i`` that do not depend on the other names."""
+    """Return the costs of the places of name ``i`` that do not depend on the other names."""
     places = np.arange(len(boxes))
     usual = _FAR * (places % len(_DISTANCES)) + _UNUSUAL * (places // len(_DISTANCES)) / len(_ANGLES)
     on_points = _shares(boxes, np.delete(dots, i, axis=0))
@@ -82,7 +82,7 @@ def _fixed_costs(boxes: Floats, i: int, dots: Floats, frame: Floats) -> Floats:
 
 
 def _shares(boxes: Floats, others: Floats) -> Floats:
-    """Give the share of each box that the others cover."""
+    """Return the share of each box that the others cover."""
     low = np.maximum(boxes[:, None, :2], others[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
     covered = np.prod(np.maximum(high - low, 0), axis=2).sum(axis=1)

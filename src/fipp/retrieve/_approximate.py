@@ -19,11 +19,11 @@ CANDIDATES = 128
 _NEIGHBOURS_IN_GRAPH = 32
 
 Graph = Callable[[NDArray[np.float32], int], NDArray[np.int64]]
-"""Gives for each query the numbers of so many keys with the highest inner products; -1 where it found none."""
+"""Returns for each query the numbers of so many keys with the highest inner products; -1 where it found none."""
 
 
 def build_graph(kind: str, keys: Rows, offsets: NDArray[np.float32] | None) -> Graph | None:
-    """Give the graph of a library, None for an exact search.
+    """Return the graph of a library, None for an exact search.
 
     The score cos(x, y) - o(y) is an inner product, (x, 1)·(y, -o(y)), so one more dimension makes every way to score
     one that the libraries know.

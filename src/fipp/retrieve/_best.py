@@ -11,7 +11,7 @@ EMPTY = np.iinfo(np.int64).max
 
 
 def _descending(scores: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Give integers of 32 bits in the reverse order of the scores."""
+    """Return integers of 32 bits in the reverse order of the scores."""
     # Read as integers, positive floats are in order and negative ones in reverse; adding 0 turns -0 into 0.
     bits = (scores + np.float32(0)).view(np.int32)
     return (~np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)).astype(np.int64)
@@ -40,7 +40,7 @@ def unpack(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.flo
 
 
 def kth_scores(rows: NDArray[np.int64], scores: NDArray[np.float32], size: int, k: int) -> NDArray[np.float32]:
-    """Give the ``k``-th best score of each of ``size`` rows, -inf for a row with fewer.
+    """Return the ``k``-th best score of each of ``size`` rows, -inf for a row with fewer.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def kth_scores(rows: NDArray[np.int64], scores: NDArray[np.float32], size: int, 
 
 
 def reach_of_best(scores: NDArray[np.float32], k: int) -> NDArray[np.float32]:
-    """Give for each row a number that at least ``k`` of its scores reach, and few others; -inf if it has fewer."""
+    """Return for each row a number that at least ``k`` of its scores reach, and few others; -inf if it has fewer."""
     rows, columns = scores.shape
     if columns < k:
         return np.full(rows, -np.inf, dtype=np.float32)
@@ -99,9 +99,9 @@ class Best:
         self.floor[rows.start + changed] = np.where(worst == EMPTY, np.float32(-np.inf), unpack(worst)[1])
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Give columns and scores, best first."""
+        """Return columns and scores, best first."""
         return unpack(self.packed)
 
     def means(self) -> NDArray[np.float32]:
-        """Give the mean of the best scores of each query."""
+        """Return the mean of the best scores of each query."""
         return self.result()[1].mean(axis=1, dtype=np.float64).astype(np.float32)

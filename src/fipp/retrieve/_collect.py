@@ -98,7 +98,7 @@ class Collector:
         self._floor = np.maximum(self._floor, self._best.floor)
 
     def best(self) -> NDArray[np.int64]:
-        """Give the ``k`` best keys of each query, packed; with fewer keys the last places stay empty."""
+        """Return the ``k`` best keys of each query, packed; with fewer keys the last places stay empty."""
         if self._unsorted > 0:
             self._raise_floor()
         if self._found:
@@ -116,7 +116,7 @@ class Collector:
 
 
 def _places(marks: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give rows and columns of what is marked."""
+    """Return rows and columns of what is marked."""
     if marks.flags.c_contiguous:
         rows, columns = np.divmod(np.flatnonzero(marks), marks.shape[1])
     else:

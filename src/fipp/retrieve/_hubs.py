@@ -35,7 +35,7 @@ class Hubs:
     def plan(cls, settings: Settings, keys: Rows, reference: Rows, max_memory: int | float | str | None) -> Hubs:
         """Say what has to be compared with what."""
         if settings.retrieval == "csls":
-            return cls(settings, (Scan(keys, reference, max_memory, kept=settings.csls_k),))
+            return cls(settings, (Scan(keys, reference, max_memory, kept=settings.n_neighbours),))
         banks = {"isf": (reference,), "dualis": (reference, keys)}.get(settings.retrieval, ())
         return cls(settings, tuple(SoftmaxScan(keys, bank, settings.beta, max_memory) for bank in banks))
 
@@ -43,9 +43,9 @@ class Hubs:
         return sum(len(scan) for scan in self.scans)
 
     def offsets(self, mean_of_best: MeanOfBest, tick: Ticker) -> NDArray[np.float32] | None:
-        """Give what the score of each key is lowered by, before the cosine is scaled; None when nothing is."""
+        """Return what the score of each key is lowered by, before the cosine is scaled; None when nothing is."""
         parts = [
-            scan.run(tick) if isinstance(scan, SoftmaxScan) else mean_of_best(scan, self.settings.csls_k, tick)
+            scan.run(tick) if isinstance(scan, SoftmaxScan) else mean_of_best(scan, self.settings.n_neighbours, tick)
             for scan in self.scans
         ]
         if not parts:

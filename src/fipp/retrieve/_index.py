@@ -19,7 +19,7 @@ QUERIES_AT_A_TIME = 256
 
 
 class Index:
-    """Keys that were prepared for many searches; :func:`prepare` makes one.
+    """Keys that were prepared for many searches; :func:`build_index` makes one.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Index:
         """
         k = check_count(k, "k")
         rows = Rows(queries, "queries", unit=self._prepared.settings.unit)
-        scan = Scan(rows, self._keys, max_memory, kept=max(k, self._prepared.settings.csls_k))
+        scan = Scan(rows, self._keys, max_memory, kept=max(k, self._prepared.settings.n_neighbours))
         if self._graph is None or k >= len(self._keys):
             return self._prepared.search(scan, k, Ticker(progress, len(scan)))
         parts = list(row_blocks(len(rows), QUERIES_AT_A_TIME))
@@ -104,7 +104,7 @@ class Index:
         columns, scores = self._best_of(queries, np.hstack([queries.vectors, last]), k, graph, prepared.offsets)
         if prepared.settings.retrieval != "csls":
             return columns, prepared.finish(scores)
-        near = min(prepared.settings.csls_k, len(self._keys))
+        near = min(prepared.settings.n_neighbours, len(self._keys))
         # With 0 in the place of the offset, the graph is searched by cosine alone.
         _, cosines = self._best_of(queries, np.hstack([queries.vectors, 0 * last]), near, graph, None)
         return columns, prepared.finish(scores, cosines.mean(axis=1, dtype=np.float64).astype(np.float32))
@@ -132,12 +132,12 @@ class Index:
         return unpack(packed)
 
 
-def prepare(
+def build_index(
     keys: ArrayLike,
     *,
     retrieval: str = "cosine",
     index: str = "exact",
-    csls_k: int = 10,
+    n_neighbours: int = 10,
     beta: float = 30.0,
     hub_reference: ArrayLike | None = None,
     max_memory: int | float | str | None = None,
@@ -156,7 +156,7 @@ def prepare(
         library, ``pip install 'fipp[ann]'``: building it takes long, a search is then much faster for single
         queries, and may overlook a key; :meth:`Index.recall` measures how often. Built by several threads, the
         graph may differ from one run to the next.
-    csls_k : int
+    n_neighbours : int
         Number of neighbours in the means of CSLS.
     beta : float
         β of the inverted softmax.
@@ -175,12 +175,12 @@ def prepare(
     Examples
     --------
     >>> import numpy as np
-    >>> from fipp.retrieve import prepare
-    >>> index = prepare(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    >>> from fipp.retrieve import build_index
+    >>> index = build_index(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     >>> index.neighbours([[2.0, 0.1]], k=2).indices
     array([[0, 2]])
     """
-    settings = Settings.checked(retrieval, csls_k, beta)
+    settings = Settings.checked(retrieval, n_neighbours, beta)
     if corrects_hubs(settings.retrieval) and hub_reference is None:
         raise FippError(f"{settings.retrieval} measures hubs: give hub_reference, the whole mapped source vocabulary")
     given = Rows(keys, "keys", unit=settings.unit)

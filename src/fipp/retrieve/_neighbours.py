@@ -39,7 +39,7 @@ def neighbours(
     k: int = 10,
     *,
     retrieval: str = "cosine",
-    csls_k: int = 10,
+    n_neighbours: int = 10,
     beta: float = 30.0,
     hub_reference: ArrayLike | None = None,
     max_memory: int | float | str | None = None,
@@ -55,8 +55,8 @@ def neighbours(
 
       .. math:: \mathrm{CSLS}(x, y) = 2\cos(x, y) - r_T(x) - r_S(y),
 
-      with r_T(x) the mean cosine of x with its ``csls_k`` nearest keys, and r_S(y) the mean cosine of y with
-      its ``csls_k`` nearest vectors of ``hub_reference``;
+      with r_T(x) the mean cosine of x with its ``n_neighbours`` nearest keys, and r_S(y) the mean cosine of y with
+      its ``n_neighbours`` nearest vectors of ``hub_reference``;
     - ``"isf"``: the inverted softmax of Smith et al., the probability that the key y is translated back
       into the query x rather than into another vector of ``hub_reference`` R, in logarithms,
 
@@ -82,7 +82,7 @@ def neighbours(
         Number of neighbours. When there are fewer keys, all of them are returned.
     retrieval : {"cosine", "nn", "dot", "csls", "isf", "dualis"}
         How a query and a key are scored.
-    csls_k : int
+    n_neighbours : int
         Number of neighbours in the means of CSLS; all of them when there are fewer.
     beta : float
         β of the inverted softmax: the larger, the more only the nearest vectors of the bank count.
@@ -124,13 +124,13 @@ def neighbours(
     >>> found.scores.round(3)
     array([[0.999, 0.742]], dtype=float32)
     """
-    settings = Settings.checked(retrieval, csls_k, beta)
+    settings = Settings.checked(retrieval, n_neighbours, beta)
     k = check_count(k, "k")
     query_rows, key_rows = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
-    scan = Scan(query_rows, key_rows, max_memory, kept=max(k, settings.csls_k))
+    scan = Scan(query_rows, key_rows, max_memory, kept=max(k, settings.n_neighbours))
     reference = settings.reference(query_rows, hub_reference)
     if settings.retrieval == "csls" and (hub_reference is None or hub_reference is queries):
-        sweep = Sweep.plan(query_rows, key_rows, k, settings.csls_k, max_memory)
+        sweep = Sweep.plan(query_rows, key_rows, k, settings.n_neighbours, max_memory)
         if sweep is not None:
             return Neighbours(*sweep.run(Ticker(progress, len(sweep))))
     hubs = Hubs.plan(settings, key_rows, reference, max_memory)
@@ -151,7 +151,7 @@ class Prepared:
     def search(self, scan: Scan, k: int, tick: Ticker) -> Neighbours:
         """Find the ``k`` best keys of each query."""
         if self.settings.retrieval == "csls" and self.offsets is not None:
-            best, nearest = _best_and_nearest(scan, k, self.settings.csls_k, self.offsets, tick)
+            best, nearest = _best_and_nearest(scan, k, self.settings.n_neighbours, self.offsets, tick)
             indices, scores = best.result()
             return Neighbours(indices, self.finish(scores, nearest.means()))
         indices, scores = _best(scan, k, tick, self.offsets).result()
@@ -214,7 +214,7 @@ def mean_similarity(
 
 
 def mean_of_best(scan: Scan, k: int, tick: Ticker) -> NDArray[np.float32]:
-    """Give the mean of the ``k`` highest scores of each query of ``scan``."""
+    """Return the mean of the ``k`` highest scores of each query of ``scan``."""
     return _best(scan, k, tick).means()
 
 
@@ -237,12 +237,14 @@ def _best(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None 
     return best
 
 
-def _best_and_nearest(scan: Scan, k: int, csls_k: int, half: NDArray[np.float32], tick: Ticker) -> tuple[Best, Best]:
-    k, csls_k = min(k, len(scan.keys)), min(csls_k, len(scan.keys))
+def _best_and_nearest(
+    scan: Scan, k: int, n_neighbours: int, half: NDArray[np.float32], tick: Ticker
+) -> tuple[Best, Best]:
+    k, n_neighbours = min(k, len(scan.keys)), min(n_neighbours, len(scan.keys))
 
     def work(pairs: Pairs, tiles: Tiles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         offset = half[pairs.columns]
-        closest = Collector(pairs, csls_k, nearest.floor[pairs.rows])
+        closest = Collector(pairs, n_neighbours, nearest.floor[pairs.rows])
         found = Collector(pairs, k, best.floor[pairs.rows], offset)
         for part, scores in tiles:
             closest.add(part, scores)
@@ -250,7 +252,7 @@ def _best_and_nearest(scan: Scan, k: int, csls_k: int, half: NDArray[np.float32]
             found.add(part, scores)
         return closest.best(), found.best()
 
-    nearest, best = Best(len(scan.queries), csls_k), Best(len(scan.queries), k)
+    nearest, best = Best(len(scan.queries), n_neighbours), Best(len(scan.queries), k)
     for rows, (nearest_packed, best_packed) in scan.run(work):
         nearest.add(rows, nearest_packed)
         best.add(rows, best_packed)

@@ -17,7 +17,7 @@ _LARGEST_BETA = 1e30
 
 
 def check_retrieval(retrieval: str) -> str:
-    """Give the full name of a way to score: ``"nn"`` is the literature's name for ``"cosine"``.
+    """Return the full name of a way to score: ``"nn"`` is the literature's name for ``"cosine"``.
 
     Examples
     --------
@@ -57,13 +57,13 @@ class Settings:
     """How a query and a key are scored: names and numbers that were checked."""
 
     retrieval: str
-    csls_k: int
+    n_neighbours: int
     beta: float
 
     @classmethod
-    def checked(cls, retrieval: str, csls_k: int, beta: float) -> Settings:
+    def checked(cls, retrieval: str, n_neighbours: int, beta: float) -> Settings:
         """Refuse what cannot be, with a sentence that says what can."""
-        return cls(check_retrieval(retrieval), check_count(csls_k, "csls_k"), check_beta(beta))
+        return cls(check_retrieval(retrieval), check_count(n_neighbours, "n_neighbours"), check_beta(beta))
 
     @property
     def unit(self) -> bool:
@@ -71,14 +71,14 @@ class Settings:
         return self.retrieval != "dot"
 
     def reference(self, queries: Rows, given: ArrayLike | None) -> Rows:
-        """Give what hubs are measured against: what was given for it, or the queries."""
+        """Return what hubs are measured against: what was given for it, or the queries."""
         if given is None or not corrects_hubs(self.retrieval):
             return queries
         return Rows(given, "hub_reference", unit=True)
 
 
 def check_count(count: int, name: str) -> int:
-    """Give ``count`` as an int if it is a whole number of at least 1."""
+    """Return ``count`` as an int if it is a whole number of at least 1."""
     try:
         number = index(count)
     except TypeError:

@@ -14,20 +14,20 @@ from fipp.retrieve._rows import Rows
 from fipp.retrieve._scores import PAIRS_AT_A_TIME, Pairs, Scan, Tiles, pair_scores
 
 
-def gold_ranks(
+def ranks_of_gold(
     queries: ArrayLike,
     keys: ArrayLike,
     query_rows: ArrayLike,
     gold_rows: ArrayLike,
     *,
     retrieval: str = "cosine",
-    csls_k: int = 10,
+    n_neighbours: int = 10,
     beta: float = 30.0,
     hub_reference: ArrayLike | None = None,
     max_memory: int | float | str | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.int64]:
-    """Give the rank, from 1, that key ``gold_rows[i]`` has among all keys for query ``query_rows[i]``.
+    """Return the rank, from 1, that key ``gold_rows[i]`` has among all keys for query ``query_rows[i]``.
 
     Ties count against the gold: the rank is the number of keys that score at least as high as it does, itself
     included. An exact copy of the gold key ties exactly. Each query is compared with the keys once, however
@@ -41,7 +41,7 @@ def gold_ranks(
         The pairs to rank. A query with several golds has several pairs.
     retrieval : {"cosine", "nn", "dot", "csls", "isf", "dualis"}
         How a query and a key are scored; see :func:`fipp.retrieve.neighbours`.
-    csls_k : int
+    n_neighbours : int
         Number of neighbours in the means of CSLS.
     beta : float
         β of the inverted softmax.
@@ -61,12 +61,12 @@ def gold_ranks(
     Examples
     --------
     >>> import numpy as np
-    >>> from fipp.retrieve import gold_ranks
+    >>> from fipp.retrieve import ranks_of_gold
     >>> keys = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
-    >>> gold_ranks([[2.0, 0.1]], keys, [0, 0, 0], [0, 1, 2])
+    >>> ranks_of_gold([[2.0, 0.1]], keys, [0, 0, 0], [0, 1, 2])
     array([1, 4, 3])
     """
-    settings = Settings.checked(retrieval, csls_k, beta)
+    settings = Settings.checked(retrieval, n_neighbours, beta)
     all_queries, all_keys = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
     asked = check_rows(query_rows, len(all_queries), "query_rows", "queries")
     gold = check_rows(gold_rows, len(all_keys), "gold_rows", "keys")
@@ -90,7 +90,7 @@ def gold_ranks(
 
 
 def check_rows(rows: ArrayLike, size: int, name: str, matrix: str) -> NDArray[np.int64]:
-    """Give row numbers as an array of int64, all of them within a matrix of ``size`` rows."""
+    """Return row numbers as an array of int64, all of them within a matrix of ``size`` rows."""
     numbers = np.asarray(rows)
     if numbers.size == 0:
         numbers = numbers.astype(np.int64)

@@ -27,7 +27,7 @@ class Block:
     lengths: NDArray[np.float64]
 
     def part(self, rows: slice) -> Block:
-        """Give some of the rows, not copied."""
+        """Return some of the rows, not copied."""
         return Block(self.vectors[rows], self.lengths[rows])
 
 
@@ -72,19 +72,19 @@ class Rows:
         return int(self.matrix.shape[1])
 
     def pick(self, numbers: NDArray[np.int64]) -> Rows:
-        """Give only the rows of these numbers, in their order, still unread."""
+        """Return only the rows of these numbers, in their order, still unread."""
         picked = Rows(self.matrix, self.name, unit=self.unit)
         picked._picked = numbers
         return picked
 
     def converted(self, whole: Block) -> Rows:
-        """Give rows that are read from ``whole``, where all of them were converted before."""
+        """Return rows that are read from ``whole``, where all of them were converted before."""
         rows = Rows(whole.vectors, self.name, unit=self.unit)
         rows.ready = whole
         return rows
 
     def read(self, part: slice) -> Block:
-        """Give the rows of ``part``. What a row becomes does not depend on the rows it is read with."""
+        """Return the rows of ``part``. What a row becomes does not depend on the rows it is read with."""
         if self.ready is not None:
             return self.ready.part(part)
         chosen = part if self._picked is None else self._picked[part]

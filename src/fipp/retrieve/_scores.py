@@ -39,7 +39,7 @@ _SMALLEST = float(np.finfo(np.float32).tiny)
 
 
 def pair_scores(queries: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Give the dot product of row i of one matrix with row i of the other, in float64, added in a fixed order.
+    """Return the dot product of row i of one matrix with row i of the other, in float64, added in a fixed order.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Pairs:
         return cls(queries, keys, rows, columns, _largest_error(queries, keys))
 
     def transposed(self) -> Pairs:
-        """Give the same pairs with keys and queries in each other's place; only what is known can be ranked."""
+        """Return the same pairs with keys and queries in each other's place; only what is known can be ranked."""
         return Pairs.of(self.keys, self.queries, self.columns, self.rows)
 
     def tiles(self, width: int, buffer: NDArray[np.float32]) -> Tiles:
@@ -191,7 +191,7 @@ class Scan:
             yield from zip(blocks, ordered_map(reduce, blocks), strict=True)
 
     def _buffer(self) -> NDArray[np.float32]:
-        """Give room for a tile, to each thread its own: memory asked for anew is slow to come."""
+        """Return room for a tile, to each thread its own: memory asked for anew is slow to come."""
         if not hasattr(self._buffers, "tile"):
             size = min(self.query_step, len(self.queries))
             self._buffers.tile = np.empty(size * self.tile_width, dtype=np.float32)

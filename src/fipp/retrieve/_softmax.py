@@ -54,7 +54,7 @@ class SoftmaxScan:
         return len(list(row_blocks(len(self._keys), self._step)))
 
     def run(self, tick: Ticker) -> NDArray[np.float32]:
-        """Give log(mean over the bank of exp(β cos)) / β of each key: from -1, far from all, to 1."""
+        """Return log(mean over the bank of exp(β cos)) / β of each key: from -1, far from all, to 1."""
         normaliser = np.empty(len(self._keys), dtype=np.float32)
         parts = list(row_blocks(len(self._keys), self._step))
         for part, found in zip(parts, ordered_map(self._of_keys, parts), strict=True):

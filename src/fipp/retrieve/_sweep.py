@@ -36,32 +36,34 @@ class Sweep:
     (array([[0], [1], [2]]), array([[0.], [0.], [0.]], dtype=float32))
     """
 
-    def __init__(self, queries: Rows, keys: Rows, k: int, csls_k: int, width: int) -> None:
+    def __init__(self, queries: Rows, keys: Rows, k: int, n_neighbours: int, width: int) -> None:
         self._queries, self._keys = queries, keys
-        self._k, self._csls_k = min(k, len(keys)), min(csls_k, len(keys))
-        self._hub_k = min(csls_k, len(queries))
+        self._k, self._csls_k = min(k, len(keys)), min(n_neighbours, len(keys))
+        self._hub_k = min(n_neighbours, len(queries))
         self._strips = list(row_blocks(len(keys), width))
         self._blocks = list(row_blocks(len(queries), QUERIES_AT_A_TIME))
 
     @classmethod
-    def plan(cls, queries: Rows, keys: Rows, k: int, csls_k: int, max_memory: int | float | str | None) -> Sweep | None:
-        """Give the sweep if all queries and their scores with a strip of keys fit in memory, else None."""
+    def plan(
+        cls, queries: Rows, keys: Rows, k: int, n_neighbours: int, max_memory: int | float | str | None
+    ) -> Sweep | None:
+        """Return the sweep if all queries and their scores with a strip of keys fit in memory, else None."""
         if queries.dimensions != keys.dimensions or len(queries) == 0 or len(keys) == 0:
             return None
-        kept = min(max(k, csls_k), max(len(keys), len(queries)))
+        kept = min(max(k, n_neighbours), max(len(keys), len(queries)))
         size = min(QUERIES_AT_A_TIME, len(queries))
         # Each thread has marks of a byte a score, and partial maxima; what is kept
         # of a query and of a key is packed and sorted.
         fixed = len(queries) * (4 * queries.dimensions + 8) + 128 * kept * size * (n_threads() + 1)
         per_key = 4 * len(queries) + 8 * keys.dimensions + 9 * n_threads() * size + 128 * kept * (n_threads() + 2)
         width = (parse_memory(max_memory) - fixed) // per_key
-        return cls(queries, keys, k, csls_k, min(width, WIDEST)) if width >= min(NARROWEST, len(keys)) else None
+        return cls(queries, keys, k, n_neighbours, min(width, WIDEST)) if width >= min(NARROWEST, len(keys)) else None
 
     def __len__(self) -> int:
         return 2 * len(self._strips) * len(self._blocks)
 
     def run(self, tick: Ticker) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Give row numbers and scores, best first."""
+        """Return row numbers and scores, best first."""
         queries = read_block(self._queries, slice(0, len(self._queries)))
         held = np.empty((len(queries.vectors), self._strips[0].stop), dtype=np.float32)
         nearest, best = Best(len(queries.vectors), self._csls_k), Best(len(queries.vectors), self._k)

@@ -39,7 +39,7 @@ class Batch:
 
 
 def check_grid(aligner: BaseAligner, grid: Grid | None, components: Sequence[int] | None) -> dict[str, list[Any]]:
-    """Give the grid of ``aligner``, its own or the one given, with ``components``; refuse what it does not know.
+    """Return the grid of ``aligner``, its own or the one given, with ``components``; refuse what it does not know.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
 
 
 def combinations(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    """Give every combination of the grid's values, those of the last setting changing fastest.
+    """Return every combination of the grid's values, those of the last setting changing fastest.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def combinations(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def configure(aligner: BaseAligner, settings: Mapping[str, Any]) -> BaseAligner:
-    """Give a fresh aligner with these settings, and refuse now what `fit` would refuse later.
+    """Return a fresh aligner with these settings, and refuse now what `fit` would refuse later.
 
     Examples
     --------

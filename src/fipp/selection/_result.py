@@ -49,7 +49,7 @@ class Trial:
         return self.behind <= self.behind_error
 
     def as_dict(self) -> dict[str, Any]:
-        """Give settings and scores as JSON can hold them.
+        """Return settings and scores as JSON can hold them.
 
         Examples
         --------
@@ -85,7 +85,7 @@ class Selection:
         How target words were ranked.
     pairs : int
         Seed pairs altogether.
-    held_out : int
+    holdout : int
         Source words that were held out, each once.
     folds : int or None
         In how many parts; None if one part was held out once.
@@ -102,7 +102,7 @@ class Selection:
     defaults: Trial | None
     retrieval: str
     pairs: int
-    held_out: int
+    holdout: int
     folds: int | None
     aligner: BaseAligner | None = field(default=None, repr=False)
     alignment: Alignment | None = field(default=None, repr=False)
@@ -136,7 +136,7 @@ class Selection:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Give everything but the fitted aligner as JSON can hold it."""
+        """Return everything but the fitted aligner as JSON can hold it."""
         return {
             "method": self.method,
             "best_params": plain(self.best_params),
@@ -145,7 +145,7 @@ class Selection:
             "defaults": None if self.defaults is None else self.defaults.as_dict(),
             "retrieval": self.retrieval,
             "pairs": self.pairs,
-            "held_out": self.held_out,
+            "holdout": self.holdout,
             "folds": self.folds,
             "note": self.note,
             "table": [trial.as_dict() for trial in self.table],
@@ -154,7 +154,7 @@ class Selection:
     def __str__(self) -> str:
         parts = "" if self.folds is None else f" in {self.folds} folds"
         lines = [
-            f"{self.method}: {len(self.table)} settings tried on {self.held_out:,} held-out source words{parts} "
+            f"{self.method}: {len(self.table)} settings tried on {self.holdout:,} held-out source words{parts} "
             f"({self.pairs:,} pairs), by {self.retrieval}"
         ]
         ranked = sorted(self.table, key=lambda trial: (trial is not self.best, -trial.mrr))
@@ -165,7 +165,7 @@ class Selection:
 
 
 def plain(params: dict[str, Any]) -> dict[str, Any]:
-    """Give settings as JSON can hold them; a transformer is named as Python would write it.
+    """Return settings as JSON can hold them; a transformer is named as Python would write it.
 
     Examples
     --------

@@ -150,7 +150,7 @@ def select(
         defaults=None if defaults is None else table[defaults],
         retrieval=retrieval,
         pairs=len(pairs),
-        held_out=sum(ranks.shape[1] for ranks in scored),
+        holdout=sum(ranks.shape[1] for ranks in scored),
         folds=None if folds is None else len(parts),
         aligner=chosen,
         alignment=alignment,
@@ -158,7 +158,7 @@ def select(
     if alignment is not None:
         summary = selection.as_dict()
         alignment.scores["selection"] = {
-            name: summary[name] for name in ("best_params", "best_score", "standard_error", "retrieval", "held_out")
+            name: summary[name] for name in ("best_params", "best_score", "standard_error", "retrieval", "holdout")
         }
     return selection
 
@@ -166,7 +166,7 @@ def select(
 def _table(
     aligner: BaseAligner, settings: list[dict[str, Any]], ranks: NDArray[np.float64]
 ) -> tuple[tuple[Trial, ...], int, int | None]:
-    """Give all trials, the place of the best, and the place of the aligner's own settings if they are there."""
+    """Return all trials, the place of the best, and the place of the aligner's own settings if they are there."""
     # Rounded, so that the order of a sum decides nothing: equal ones are settled by how plain they are.
     means = ranks.mean(axis=1).round(12)
     distances = [distance_from(aligner, chosen) for chosen in settings]
@@ -205,7 +205,7 @@ class _Steps:
         self._progress, self._parts, self._begun, self._told = progress, parts, 0, -1
 
     def next(self) -> Progress:
-        """Give the progress of the next part."""
+        """Return the progress of the next part."""
         before, self._begun = self._begun, self._begun + 1
         self._tell(before * self._SCALE)
         return lambda done, total: self._tell(int((before + done / max(total, 1)) * self._SCALE))

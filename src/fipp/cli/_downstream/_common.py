@@ -55,7 +55,7 @@ class Training(NamedTuple):
     checkpoints: Path | None
 
     def options(self, task: Task, checkpoint: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Give the settings of the classifier; with the parts of its file's name, also where to keep its training."""
+        """Return the settings of the classifier; with the parts of its file's name, also where to keep its training."""
         options: dict[str, Any] = {"random_state": self.random_state}
         if self.classifier == task.network:
             options |= self.network
@@ -67,7 +67,7 @@ class Training(NamedTuple):
 def check_training(task: Task, training: Training) -> None:
     """Refuse a classifier or a setting that there is not before anything is read."""
     from fipp.evaluate import documents, inference
-    from fipp.evaluate._transfer import make_classifier
+    from fipp.evaluate._crosslingual import make_classifier
 
     known = {"documents": documents.CLASSIFIERS, "inference": inference.CLASSIFIERS}[task.name]
     make_classifier(training.classifier, training.options(task), known)
@@ -110,7 +110,7 @@ def load(
 
 
 def split(methods: str | None) -> list[str]:
-    """Give the methods asked for, or all."""
+    """Return the methods asked for, or all."""
     from fipp.evaluate._methods import check_methods
 
     names = None if methods is None else [name.strip().lower() for name in methods.split(",") if name.strip()]
@@ -118,7 +118,7 @@ def split(methods: str | None) -> list[str]:
 
 
 def checkpoint_of(folder: Path | None, *parts: str) -> Path | None:
-    """Give the file of one training in a folder, which is made if need be."""
+    """Return the file of one training in a folder, which is made if need be."""
     if folder is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -164,7 +164,7 @@ def show_scores(task: Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> None
 
 
 def as_dict(task: Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> dict[str, Any]:
-    """Give everything that the table shows, and more."""
+    """Return everything that the table shows, and more."""
     from fipp.evaluate._paper import printed, was_unsuccessful
 
     rows = [

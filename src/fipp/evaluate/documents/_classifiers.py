@@ -92,7 +92,7 @@ class CNNClassifier(NetworkClassifier):
         Texts are cut after this many words.
     dropout : float, default=0.5
         Of the pooled features, while training.
-    epochs, patience, held_out : int, int, float, default=20, 3, 0.1
+    epochs, patience, holdout : int, int, float, default=20, 3, 0.1
         At most so many epochs; fewer if the loss on the held-out share of the training texts has no new best for
         ``patience`` epochs. No text of the target language is seen.
     batch_size, learning_rate : int, float, default=50, 1e-3
@@ -130,7 +130,7 @@ class CNNClassifier(NetworkClassifier):
         dropout: float = 0.5,
         epochs: int = 20,
         patience: int = 3,
-        held_out: float = 0.1,
+        holdout: float = 0.1,
         batch_size: int = 50,
         learning_rate: float = 1e-3,
         device: str = "auto",
@@ -144,7 +144,7 @@ class CNNClassifier(NetworkClassifier):
         self.dropout = dropout
         self.epochs = epochs
         self.patience = patience
-        self.held_out = held_out
+        self.holdout = holdout
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.device = device

@@ -26,7 +26,7 @@ class TopicCNN(torch.nn.Module):
         self.bias = torch.nn.Parameter(torch.zeros(n_topics))
 
     def forward(self, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Give the log-odds of each topic from vectors of shape (texts, words, d), zero behind the end of a text."""
+        """Return the log-odds of each topic from vectors of shape (texts, words, d), zero behind the end of a text."""
         columns = words.transpose(1, 2)
         pooled = []
         for width, convolution in zip(self.widths, self.convolutions, strict=True):
@@ -41,7 +41,7 @@ class TopicCNN(torch.nn.Module):
 
 
 def masked_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Give the mean over texts of the topics' cross-entropies; labels of -1 do not count."""
+    """Return the mean over texts of the topics' cross-entropies; labels of -1 do not count."""
     counts = labels >= 0
     losses = torch.nn.functional.binary_cross_entropy_with_logits(
         logits, labels.clamp(min=0).to(logits.dtype), reduction="none"

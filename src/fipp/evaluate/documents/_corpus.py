@@ -81,12 +81,12 @@ class DocumentCorpus:
         return len(self.texts)
 
     def take(self, rows: ArrayLike) -> DocumentCorpus:
-        """Give the texts with these row numbers."""
+        """Return the texts with these row numbers."""
         numbers = np.asarray(rows, dtype=np.int64)
         return DocumentCorpus([self.texts[row] for row in numbers.tolist()], self.labels[numbers], self.topics)
 
     def sample(self, count: int | None, random_state: int = 0) -> DocumentCorpus:
-        """Give at most ``count`` texts, drawn at random; all if it is None."""
+        """Return at most ``count`` texts, drawn at random; all if it is None."""
         if count is None or count >= len(self):
             return self
         return self.take(np.sort(np.random.default_rng(random_state).choice(len(self), count, replace=False)))

@@ -48,7 +48,7 @@ class DocumentResult:
     test: Coverage
 
     def _counts(self) -> NDArray[np.int64]:
-        """Give what was found rightly, said wrongly and missed, for each text and topic."""
+        """Return what was found rightly, said wrongly and missed, for each text and topic."""
         yes, no = self.labels == 1, self.labels == 0
         return np.stack([self.predicted & yes, self.predicted & no, ~self.predicted & yes]).astype(np.int64)
 
@@ -75,7 +75,7 @@ class DocumentResult:
         return float(right / (right + missed)) if right + missed else 0.0
 
     def by_topic(self) -> dict[str, float]:
-        """Give the F1 of each topic."""
+        """Return the F1 of each topic."""
         return dict(zip(self.topics, _f1(self._counts().sum(axis=1)).tolist(), strict=True))
 
     @property
@@ -84,11 +84,11 @@ class DocumentResult:
         return float(_f1(np.array([(self.labels == 1).sum(), (self.labels == 0).sum(), 0])))
 
     def interval(self, level: float = 0.95, *, n_resamples: int = 1000, random_state: int = 0) -> Interval:
-        """Give the bootstrap interval of the micro-averaged F1: how far it would move with other texts."""
+        """Return the bootstrap interval of the micro-averaged F1: how far it would move with other texts."""
         return mean_f1_interval([self], level, n_resamples=n_resamples, random_state=random_state)
 
     def as_dict(self, *, interval: float | None = None) -> dict[str, Any]:
-        """Give everything as numbers that JSON can hold."""
+        """Return everything as numbers that JSON can hold."""
         ends = {} if interval is None else {"interval": list(self.interval(interval))}
         return {
             "classifier": self.classifier,
@@ -119,7 +119,7 @@ def f1_difference(
     n_resamples: int = 1000,
     random_state: int = 0,
 ) -> Interval:
-    """Give the paired bootstrap interval of the micro-averaged F1 of the first less that of the second.
+    """Return the paired bootstrap interval of the micro-averaged F1 of the first less that of the second.
 
     Both have to be of the same texts. An interval without 0 tells a difference that is not by chance of the texts; the
     chance of the training (see ``random_state`` of the classifiers) is another matter.
@@ -139,7 +139,7 @@ def f1_difference(
 def mean_f1_interval(
     results: Sequence[DocumentResult], level: float = 0.95, *, n_resamples: int = 1000, random_state: int = 0
 ) -> Interval:
-    """Give the bootstrap interval of the mean micro-averaged F1 of several trainings, tested on the same texts.
+    """Return the bootstrap interval of the mean micro-averaged F1 of several trainings, tested on the same texts.
 
     It says how far the mean would move with other texts; how far the trainings lie apart, their own F1 say.
 
@@ -155,7 +155,7 @@ def mean_f1_interval(
 
 
 def _resampled_f1(results: Sequence[DocumentResult], n_resamples: int, random_state: int) -> list[NDArray[np.float64]]:
-    """Give the F1 of each result on resampled texts, the same texts for all."""
+    """Return the F1 of each result on resampled texts, the same texts for all."""
     if not all(np.array_equal(each.labels, results[0].labels) for each in results):
         raise FippError("the results are not of the same texts and topics")
     counts = np.concatenate([each._counts().sum(axis=2).T for each in results], axis=1)
@@ -169,7 +169,7 @@ def _ends(values: NDArray[np.float64], level: float) -> Interval:
 
 
 def _f1(counts: NDArray[Any]) -> NDArray[np.float64]:
-    """Give F1 = 2r / (2r + w + m) of right, wrong and missed decisions; 0 where there are none."""
+    """Return F1 = 2r / (2r + w + m) of right, wrong and missed decisions; 0 where there are none."""
     right, wrong, missed = np.asarray(counts, dtype=np.float64)
     whole = 2 * right + wrong + missed
     return np.divide(2 * right, whole, out=np.zeros_like(whole), where=whole > 0)

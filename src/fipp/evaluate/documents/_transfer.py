@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fipp.evaluate._crosslingual import Classifier, make_classifier, train_and_tell
 from fipp.evaluate._tokens import encode
-from fipp.evaluate._transfer import Classifier, make_classifier, train_and_tell
 from fipp.evaluate.documents._classifiers import CLASSIFIERS
 from fipp.evaluate.documents._corpus import DocumentCorpus
 from fipp.evaluate.documents._result import DocumentResult

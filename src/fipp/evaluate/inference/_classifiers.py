@@ -41,15 +41,15 @@ class EncodedPairs:
         return self.premises.coverage
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Give everything that a training on these pairs depends on."""
+        """Return everything that a training on these pairs depends on."""
         return *self.premises.arrays(), *self.hypotheses.arrays()
 
     def span(self) -> NDArray[np.float32] | None:
-        """Give the directions that hold all vectors in use; None if nothing less than d does."""
+        """Return the directions that hold all vectors in use; None if nothing less than d does."""
         return self.premises.span()
 
     def within(self, span: NDArray[np.float32] | None) -> EncodedPairs:
-        """Give the same pairs with vectors as coordinates in a span."""
+        """Return the same pairs with vectors as coordinates in a span."""
         return EncodedPairs(self.premises.within(span), self.hypotheses.within(span))
 
 
@@ -85,7 +85,7 @@ class LogisticInference(BaseEstimator):
         return self
 
     def predict(self, pairs: EncodedPairs) -> NDArray[np.int8]:
-        """Give the number of the label of each pair."""
+        """Return the number of the label of each pair."""
         return np.asarray(self.model_.predict(_features(pairs)), dtype=np.int8)
 
 
@@ -109,7 +109,7 @@ class ESIMClassifier(NetworkClassifier):
         While training.
     max_words : int, default=100
         Sentences are cut after this many words.
-    epochs, patience, held_out : int, int, float, default=20, 3, 0.05
+    epochs, patience, holdout : int, int, float, default=20, 3, 0.05
         At most so many epochs; fewer if the loss on the held-out share of the training pairs has no new best for
         ``patience`` epochs.
     batch_size, learning_rate : int, float, default=32, 4e-4
@@ -145,7 +145,7 @@ class ESIMClassifier(NetworkClassifier):
         max_words: int = 100,
         epochs: int = 20,
         patience: int = 3,
-        held_out: float = 0.05,
+        holdout: float = 0.05,
         batch_size: int = 32,
         learning_rate: float = 4e-4,
         device: str = "auto",
@@ -157,7 +157,7 @@ class ESIMClassifier(NetworkClassifier):
         self.max_words = max_words
         self.epochs = epochs
         self.patience = patience
-        self.held_out = held_out
+        self.holdout = holdout
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.device = device

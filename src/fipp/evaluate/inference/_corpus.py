@@ -65,7 +65,7 @@ class InferenceCorpus:
         return len(self.premises)
 
     def take(self, rows: ArrayLike) -> InferenceCorpus:
-        """Give the pairs with these row numbers."""
+        """Return the pairs with these row numbers."""
         numbers = np.asarray(rows, dtype=np.int64)
         kept = numbers.tolist()
         return InferenceCorpus(
@@ -73,7 +73,7 @@ class InferenceCorpus:
         )
 
     def sample(self, count: int | None, random_state: int = 0) -> InferenceCorpus:
-        """Give at most ``count`` pairs, drawn at random; all if it is None."""
+        """Return at most ``count`` pairs, drawn at random; all if it is None."""
         if count is None or count >= len(self):
             return self
         return self.take(np.sort(np.random.default_rng(random_state).choice(len(self), count, replace=False)))

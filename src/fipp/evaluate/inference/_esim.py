@@ -20,7 +20,7 @@ class ESIM(torch.nn.Module):
     def forward(
         self, premise: torch.Tensor, lengths_a: torch.Tensor, hypothesis: torch.Tensor, lengths_b: torch.Tensor
     ) -> torch.Tensor:
-        """Give the scores of the labels from vectors of shape (pairs, words, d) and the sentences' lengths."""
+        """Return the scores of the labels from vectors of shape (pairs, words, d) and the sentences' lengths."""
         a = _run(self.encoder, self.dropout(premise), lengths_a)  # ā of eq. 1
         b = _run(self.encoder, self.dropout(hypothesis), lengths_b)
         in_a, in_b = _inside(a, lengths_a), _inside(b, lengths_b)
@@ -38,7 +38,7 @@ class ESIM(torch.nn.Module):
     def _compose(
         self, own: torch.Tensor, aligned: torch.Tensor, lengths: torch.Tensor, inside: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Give mean and maximum over the words of the composed comparison of a sentence with the other's words."""
+        """Return mean and maximum over the words of the composed comparison of a sentence with the other's words."""
         m = torch.cat([own, aligned, own - aligned, own * aligned], dim=2)  # eq. 14
         v = _run(self.composer, self.dropout(torch.relu(self.projection(m))), lengths)
         mean = (v * inside[:, :, None]).sum(dim=1) / lengths.clamp(min=1)[:, None]

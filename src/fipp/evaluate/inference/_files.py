@@ -157,7 +157,7 @@ def _columns(header: list[str], wanted: tuple[str, ...], path: Path) -> dict[str
 
 
 def _widths(header: list[str]) -> range:
-    """Give how many fields a line may have: MultiNLI has one annotator's label or five, XNLI has all columns."""
+    """Return how many fields a line may have: MultiNLI has one annotator's label or five, XNLI has all columns."""
     least = len(header) if "language" in header or "label1" not in header else header.index("label1") + 1
     return range(least, len(header) + 1)
 

@@ -58,12 +58,12 @@ class InferenceResult:
         return table
 
     def interval(self, level: float = 0.95, *, n_resamples: int = 1000, random_state: int = 0) -> Interval:
-        """Give the bootstrap interval of the accuracy: how far it would move with other pairs."""
+        """Return the bootstrap interval of the accuracy: how far it would move with other pairs."""
         right = (self.predicted == self.labels).astype(np.float64)
         return bootstrap_interval(right, level, n_resamples=n_resamples, random_state=random_state)
 
     def as_dict(self, *, interval: float | None = None) -> dict[str, Any]:
-        """Give everything as numbers that JSON can hold."""
+        """Return everything as numbers that JSON can hold."""
         ends = {} if interval is None else {"interval": list(self.interval(interval))}
         return {
             "classifier": self.classifier,

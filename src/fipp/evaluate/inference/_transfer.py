@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fipp.evaluate._crosslingual import Classifier, Side, make_classifier, train_and_tell
 from fipp.evaluate._tokens import EncodedTexts, encode
-from fipp.evaluate._transfer import Classifier, Side, make_classifier, train_and_tell
 from fipp.evaluate.inference._classifiers import CLASSIFIERS, EncodedPairs
 from fipp.evaluate.inference._corpus import InferenceCorpus
 from fipp.evaluate.inference._result import InferenceResult

@@ -21,7 +21,7 @@ class Keep(Protocol):
 
 
 def read_results(path: str | Path) -> dict[str, Record]:
-    r"""Give the finished records of a file by their key, the last of each; none if there is no file.
+    r"""Return the finished records of a file by their key, the last of each; none if there is no file.
 
     Records of failures are not finished. A last line without its end was being written when the run was killed.
 
@@ -53,7 +53,7 @@ def read_results(path: str | Path) -> dict[str, Record]:
 
 @contextmanager
 def appending(path: str | Path | None) -> Iterator[Keep]:
-    """Give a function that adds a record to the file, so that it survives whatever happens next."""
+    """Return a function that adds a record to the file, so that it survives whatever happens next."""
     if path is None:
         yield lambda record: None
         return

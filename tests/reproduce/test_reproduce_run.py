@@ -14,9 +14,9 @@ from sklearn.cross_decomposition import CCA
 
 from fipp import FIPP, FippError, Lexicon, Procrustes, Vectors
 from fipp.aligners import METHODS
+from fipp.reproduce import _run, discover, make_plan, make_tables, read_results, render, run_study
+from fipp.reproduce._cell import reduced
 from fipp.selection import select
-from fipp.study import _run, discover, make_plan, make_tables, read_results, render, run_study
-from fipp.study._cell import reduced
 
 
 def lines_of(path):

@@ -32,21 +32,21 @@ class Induced(NamedTuple):
     backward: NDArray[np.int64]
 
     def pairs(self) -> NDArray[np.int64]:
-        """Give the pairs of both directions; a mutual pair stands twice, and counts so."""
+        """Return the pairs of both directions; a mutual pair stands twice, and counts so."""
         there = np.stack([np.arange(len(self.forward)), self.forward], axis=1)
         back = np.stack([self.backward, np.arange(len(self.backward))], axis=1)
         both = np.concatenate([there, back])
         return both[(both >= 0).all(axis=1)]
 
     def mutual(self) -> NDArray[np.int64]:
-        """Give the pairs in which each is the best of the other."""
+        """Return the pairs in which each is the best of the other."""
         rows = np.flatnonzero(self.forward >= 0)
         rows = rows[self.backward[self.forward[rows]] == rows]
         return np.stack([rows, self.forward[rows]], axis=1)
 
 
 def hubness(A: NDArray[np.float32], B: NDArray[np.float32], k: int) -> Hubness:
-    """Give the mean cosine of each row of A with its ``k`` nearest of B, and the other way round, by one product.
+    """Return the mean cosine of each row of A with its ``k`` nearest of B, and the other way round, by one product.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def hubness(A: NDArray[np.float32], B: NDArray[np.float32], k: int) -> Hubness:
 
 
 def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.float32]:
-    """Give the ``k`` largest of each row, in any order; all if there are fewer."""
+    """Return the ``k`` largest of each row, in any order; all if there are fewer."""
     first = values.shape[1] - k
     return values if first <= 0 else np.partition(values, first, axis=1)[:, first:]
 
@@ -162,7 +162,7 @@ def _rows_in_blocks(
 def csls_of_pairs(
     A: NDArray[np.float32], B: NDArray[np.float32], hubs: Hubness, pairs: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Give the CSLS of some pairs of rows of unit length.
+    """Return the CSLS of some pairs of rows of unit length.
 
     Examples
     --------
@@ -177,12 +177,12 @@ def csls_of_pairs(
 
 
 def mean_csls(A: NDArray[np.float32], B: NDArray[np.float32], hubs: Hubness, pairs: NDArray[np.int64]) -> float:
-    """Give the mean of `csls_of_pairs`, 0 if there are none."""
+    """Return the mean of `csls_of_pairs`, 0 if there are none."""
     return float(csls_of_pairs(A, B, hubs, pairs).mean(dtype=np.float64)) if len(pairs) else 0.0
 
 
 def from_similarity_distributions(
-    X: NDArray[np.float32], Z: NDArray[np.float32], n_words: int, k: int
+    X: NDArray[np.float32], Z: NDArray[np.float32], max_words: int, k: int
 ) -> NDArray[np.int64]:
     r"""Pair words without any seed: translations have similar distributions of similarities to other words.
 
@@ -193,7 +193,7 @@ def from_similarity_distributions(
     ----------
     X, Z : ndarray of shape (n, d1), (m, d2)
         Normalised vocabularies, the most frequent words first.
-    n_words : int
+    max_words : int
         How many of the first words of each side are used; as many of both.
     k : int
         Neighbours of CSLS.
@@ -210,13 +210,13 @@ def from_similarity_distributions(
     >>> bool((pairs[:, 0] == pairs[:, 1]).all())
     True
     """
-    n_words = min(n_words, len(X), len(Z))
-    A, B = _sorted_similarities(X[:n_words]), _sorted_similarities(Z[:n_words])
+    max_words = min(max_words, len(X), len(Z))
+    A, B = _sorted_similarities(X[:max_words]), _sorted_similarities(Z[:max_words])
     return induce(A, B, hubness(A, B, k)).pairs()
 
 
 def _sorted_similarities(X: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Give the sorted rows of √(XXᵀ) = X (XᵀX)^(-1/2) Xᵀ, at unit length, centred, and at unit length again."""
+    """Return the sorted rows of √(XXᵀ) = X (XᵀX)^(-1/2) Xᵀ, at unit length, centred, and at unit length again."""
     with single_threaded_blas:
         squared, V = np.linalg.eigh(cross_products(X, X))
     present = squared > np.finfo(np.float32).eps * squared.max(initial=0)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from fipp.exceptions import FippError
-from fipp.study._tables import Figure, Table, Value
+from fipp.reproduce._tables import Figure, Table, Value
 
 FORMATS = ("markdown", "csv", "latex", "json")
 
@@ -75,7 +75,7 @@ def _shown(value: Value, digits: int) -> str:
 
 
 def _cells(table: Table) -> list[list[str]]:
-    """Give all rows as text, and the number of its note where something failed."""
+    """Return all rows as text, and the number of its note where something failed."""
     rows = [[_shown(value, table.digits) for value in row] for row in table.rows]
     for number, note in enumerate(table.notes, 1):
         place = table.header.index(note.column)

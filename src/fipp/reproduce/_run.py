@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from fipp.exceptions import FippError
 from fipp.linalg import Progress
-from fipp.study._cell import run_cell
-from fipp.study._plan import Cell
-from fipp.study._results import Record, appending, read_results
+from fipp.reproduce._cell import run_cell
+from fipp.reproduce._plan import Cell
+from fipp.reproduce._results import Record, appending, read_results
 
 
 def run_study(

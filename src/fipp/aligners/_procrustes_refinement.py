@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.aligners._mutual_pairs import mutual_pairs
-from fipp.linalg import Progress, mapped, rotation, unit_rows, weighted_cross
+from fipp.linalg import Progress, cross_products, matmul_blocks, rotation, unit_rows
 from fipp.retrieve import neighbours
 
 
@@ -31,7 +31,7 @@ class Refinement:
     ----------
     source, target : ndarray of shape (n, d1), (m, d2)
         Preprocessed vectors of the most frequent words.
-    n_rounds : int
+    n_iterations : int
         How often the dictionary is found again.
     max_memory : int or str, optional
         Working memory.
@@ -39,7 +39,7 @@ class Refinement:
     Examples
     --------
     >>> Y = np.random.default_rng(0).standard_normal((200, 4)).astype(np.float32)
-    >>> refinement = Refinement(Y, Y, n_rounds=3)
+    >>> refinement = Refinement(Y, Y, n_iterations=3)
     >>> nearly = np.linalg.qr(np.eye(4) + 0.1 * Y[:4])[0].astype(np.float32)
     >>> refined = refinement.best(nearly * np.sign(np.diag(nearly)))
     >>> bool(np.allclose(refined.map, np.eye(4), atol=1e-5)), refinement.consistency(refined.map)
@@ -48,11 +48,11 @@ class Refinement:
 
     source: NDArray[np.float32]
     target: NDArray[np.float32]
-    n_rounds: int
+    n_iterations: int
     max_memory: int | str | None = None
 
     def best(self, start: NDArray[np.float32], *, keep_start: bool = True, progress: Progress | None = None) -> Refined:
-        """Give the map of all rounds whose deemed translations have the highest mean cosine.
+        """Return the map of all rounds whose deemed translations have the highest mean cosine.
 
         Parameters
         ----------
@@ -64,23 +64,23 @@ class Refinement:
             Called as ``progress(done, total)``.
         """
         omega, pairs, best = start, np.empty((0, 2), np.int64), None
-        for rounds in range(self.n_rounds + 1):
+        for rounds in range(self.n_iterations + 1):
             forth, criterion = self._translations(omega)
             comparable = best is not None and (keep_start or best.rounds > 0)
             if best is None or not comparable or criterion > best.criterion:
                 best = Refined(omega, pairs, criterion, rounds)
-            if rounds < self.n_rounds:
+            if rounds < self.n_iterations:
                 pairs = self._mutual(forth, omega)
                 if not len(pairs):
                     break
                 omega = self._rotation(pairs)
             if progress is not None:
-                progress(rounds + 1, self.n_rounds + 1)
+                progress(rounds + 1, self.n_iterations + 1)
         assert best is not None  # there is always the start
         return best
 
     def consistency(self, omega: NDArray[np.float32], random_state: int = 0) -> float:
-        """Give the share of mutual pairs that are found again by a rotation of other mutual pairs.
+        """Return the share of mutual pairs that are found again by a rotation of other mutual pairs.
 
         The pairs are dealt into two halves at random; the rotation of either half looks for the partners of the other
         by cosine among all target words.
@@ -92,7 +92,9 @@ class Refinement:
         random_state : int, default=0
             Of the dealing.
         """
-        pairs = mutual_pairs(mapped(self.source, omega), self.target, retrieval="csls", max_memory=self.max_memory)[0]
+        pairs = mutual_pairs(
+            matmul_blocks(self.source, omega), self.target, retrieval="csls", max_memory=self.max_memory
+        )[0]
         if len(pairs) < 2:
             return 0.0
         dealt = np.random.default_rng(random_state).permutation(len(pairs))
@@ -102,24 +104,24 @@ class Refinement:
 
     def _n_found(self, known: NDArray[np.int64], wanted: NDArray[np.int64]) -> int:
         omega = self._rotation(known)
-        queries = mapped(self.source[wanted[:, 0]], omega)
+        queries = matmul_blocks(self.source[wanted[:, 0]], omega)
         nearest = neighbours(queries, self.target, 1, max_memory=self.max_memory).indices[:, 0]
         return int(np.count_nonzero(nearest == wanted[:, 1]))
 
     def _translations(self, omega: NDArray[np.float32]) -> tuple[NDArray[np.int64], float]:
-        """Give the best target word by CSLS of each source word, and the mean cosine of these pairs."""
-        moved = mapped(self.source, omega)
+        """Return the best target word by CSLS of each source word, and the mean cosine of these pairs."""
+        moved = matmul_blocks(self.source, omega)
         best = neighbours(moved, self.target, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
         cosines = np.einsum("ij,ij->i", unit_rows(moved), unit_rows(self.target[best]))
         return best, float(cosines.mean(dtype=np.float64))
 
     def _mutual(self, forth: NDArray[np.int64], omega: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the pairs of which each word is the best translation of the other."""
-        moved = mapped(self.source, omega)
+        moved = matmul_blocks(self.source, omega)
         back = neighbours(self.target, moved, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
         agree = np.flatnonzero((back[forth] == np.arange(len(forth))) & self.source.any(axis=1))
         return np.stack([agree, forth[agree]], axis=1)
 
     def _rotation(self, pairs: NDArray[np.int64]) -> NDArray[np.float32]:
         source, target = pairs.T
-        return rotation(weighted_cross(self.source[source], self.target[target])).astype(np.float32)
+        return rotation(cross_products(self.source[source], self.target[target])).astype(np.float32)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fipp.study import paper_pairs, printed
+from fipp.reproduce import paper_pairs, printed
 
 # The paper's printed means of these are not the means of its printed rows.
 MISPRINTED = {("1k", "FIPP+IN"): 0.3289, ("1k", "FIPP+P"): 0.3354, ("5k", "PROC+CSLS"): 0.4552}

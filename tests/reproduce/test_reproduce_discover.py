@@ -3,7 +3,7 @@
 import pytest
 
 from fipp import FippError, Vectors
-from fipp.study import discover, make_plan, paper_pairs
+from fipp.reproduce import discover, make_plan, paper_pairs
 
 
 def test_vectors_of_any_format_and_both_layouts_of_dictionaries_are_found(folders):

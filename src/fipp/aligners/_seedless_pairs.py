@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.aligners._dictionary import from_similarity_distributions
+from fipp.aligners._csls_induction import from_similarity_distributions
 from fipp.aligners._gwa import GromovWasserstein
 from fipp.exceptions import FippError, FippWarning
 from fipp.preprocess import make_preprocess
@@ -42,12 +42,12 @@ def can_couple() -> bool:
 
 def by_coupling(X: NDArray, Y: NDArray) -> _Pairs:
     """Pair words that a Gromov-Wasserstein coupling brings together; none if it cannot be calculated."""
-    n_words = min(_COUPLED_WORDS, len(X), len(Y))
+    max_words = min(_COUPLED_WORDS, len(X), len(Y))
     with warnings.catch_warnings():
         # Whether it found anything is judged after self-learning.
         warnings.simplefilter("ignore", FippWarning)
         try:
-            return GromovWasserstein(n_words).fit(X, Y).induced_pairs_
+            return GromovWasserstein(max_words).fit(X, Y).induced_pairs_
         except FippError:
             if not can_couple():
                 raise
@@ -64,5 +64,5 @@ def by_chance(X: NDArray, Y: NDArray, random_state: int = 0) -> _Pairs:
            [1, 0],
            [2, 1]])
     """
-    n_words = min(_COMPARED_WORDS, len(X), len(Y))
-    return np.stack([np.arange(n_words), np.random.default_rng(random_state).permutation(n_words)], axis=1)
+    max_words = min(_COMPARED_WORDS, len(X), len(Y))
+    return np.stack([np.arange(max_words), np.random.default_rng(random_state).permutation(max_words)], axis=1)

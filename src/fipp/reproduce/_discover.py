@@ -12,7 +12,7 @@ from fipp.exceptions import FippError
 from fipp.io import Lexicon
 from fipp.io._formats import FOLDERS, FORMATS
 from fipp.io._stream import suffix_of
-from fipp.study._paper import paper_pairs
+from fipp.reproduce._paper import paper_pairs
 
 _CODE = r"[a-z]{2,3}"
 _DICTIONARY = re.compile(
@@ -65,7 +65,7 @@ class Data:
     similarity: tuple[SimilaritySet, ...] = ()
 
     def pairs(self) -> list[str]:
-        """Give the pairs of languages that have vectors and dictionaries, the paper's first, in its direction."""
+        """Return the pairs of languages that have vectors and dictionaries, the paper's first, in its direction."""
         ready = [pair for pair in dict.fromkeys(pair for pair, _, _ in self.dictionaries) if self._is_ready(pair)]
         known = [pair for pair in paper_pairs() if pair in ready or turned(pair) in ready]
         # Where both directions exist, the one that comes first in the alphabet.
@@ -77,14 +77,14 @@ class Data:
         return parts == {"train", "test"} and all(language in self.vectors for language in pair.split("-"))
 
     def train(self, pair: str, size: str) -> Dictionary | None:
-        """Give the training dictionary of a pair, turned round if only the other direction exists; None without."""
+        """Return the training dictionary of a pair, turned round if only the other direction exists; None without."""
         for direction in (pair, turned(pair)):
             if (direction, "train", size) in self.dictionaries:
                 return Dictionary(self.dictionaries[direction, "train", size], direction != pair)
         return None
 
     def test(self, pair: str) -> Dictionary:
-        """Give the test dictionary of a pair; the largest if there are several."""
+        """Return the test dictionary of a pair; the largest if there are several."""
         for direction in (pair, turned(pair)):
             sizes = [size for known, part, size in self.dictionaries if (known, part) == (direction, "test")]
             if sizes:
@@ -92,13 +92,13 @@ class Data:
         raise FippError(f"there is no test dictionary of {pair}, such as {pair}/test.2k.tsv")
 
     def similarity_sets(self, pair: str) -> tuple[SimilaritySet, ...]:
-        """Give the files of word similarity of either language of a pair, or from its source to its target."""
+        """Return the files of word similarity of either language of a pair, or from its source to its target."""
         source, target = pair.split("-")
         wanted = ((source,), (target,), (source, target))
         return tuple(sorted((known for known in self.similarity if known.languages in wanted), key=_place_in(wanted)))
 
     def side(self, pair: str, language: str) -> Path:
-        """Give the vectors of one side of a pair."""
+        """Return the vectors of one side of a pair."""
         for name in (f"{pair}:{language}", f"{turned(pair)}:{language}", language):
             if name in self.chosen:
                 return self.chosen[name]
@@ -162,7 +162,7 @@ def discover(
 
 
 def language_of(name: str, languages: Iterable[str]) -> str | None:
-    """Give the first part of a file's name that is one of the language codes.
+    """Return the first part of a file's name that is one of the language codes.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def language_of(name: str, languages: Iterable[str]) -> str | None:
 
 
 def turned(pair: str) -> str:
-    """Give the other direction of a pair.
+    """Return the other direction of a pair.
 
     Examples
     --------

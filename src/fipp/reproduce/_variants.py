@@ -63,7 +63,7 @@ VARIANTS: dict[str, Variant] = {
     # The others of tables 1 and 2, and GWA of the tables after them.
     **{name: Variant(name) for name in ("proc-b", "dlv", "rcsls", "muse-adversarial", "icp", "gwa", "cca-rotation")},
     # With its 20,000 words it would take hours.
-    "vecmap-4000": Variant("vecmap-unsupervised", {"vocabulary_cutoff": 4000}),
+    "vecmap-4000": Variant("vecmap-unsupervised", {"max_words": 4000}),
     **{name: Variant(name) for name in ("cca", SCIKIT_CCA)},
     **{
         f"{method}-{d}": Variant(method, {}, d) for method in ("procrustes", "cca", SCIKIT_CCA, *_BOTH) for d in REDUCED

@@ -193,7 +193,7 @@ class _Transfer:
         return done
 
     def _state(self) -> tuple[int, str | None, int | None]:
-        """Give how much is there, of which version, and of how much; nothing, if it cannot be gone on with."""
+        """Return how much is there, of which version, and of how much; nothing, if it cannot be gone on with."""
         try:
             notes = json.loads(self._notes.read_text(encoding="utf-8"))
             url, version, total = notes["url"], notes["version"], notes["total"]
@@ -226,7 +226,7 @@ class _Transfer:
 
 @contextmanager
 def _own(part: Path, target: Path, replace: bool) -> Iterator[BinaryIO | None]:
-    """Give the part, open and locked; None if the file is there, perhaps since somebody else has just finished it."""
+    """Return the part, open and locked; None if the file is there, perhaps since somebody else has just finished it."""
     while True:
         descriptor = os.open(part, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         with os.fdopen(descriptor, "r+b", buffering=_BLOCK) as file:

@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from fipp import Lexicon, Vectors
-from fipp.study import VARIANTS, discover, make_plan, run_study
+from fipp.reproduce import VARIANTS, discover, make_plan, run_study
 
 
 class Folders(NamedTuple):
@@ -18,21 +18,21 @@ class Folders(NamedTuple):
     dictionaries: Path
 
 
-def make_folders(root: Path, n_words: int = 200, dim: int = 12) -> Folders:
+def make_folders(root: Path, max_words: int = 200, dim: int = 12) -> Folders:
     rng = np.random.default_rng(0)
     folders = Folders(root / "vectors", root / "dictionaries")
     for folder in folders:
         folder.mkdir()
-    items = rng.standard_normal((n_words, dim))
+    items = rng.standard_normal((max_words, dim))
     for language, name in {"en": "wiki.en.vec", "fr": "cc.fr.300.vec.gz", "xx": "xx.small.npy"}.items():
         turn = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
-        matrix = items @ turn + 0.3 * rng.standard_normal((n_words, dim))
-        Vectors([f"{language}{i}" for i in range(n_words)], matrix).save(folders.vectors / name)
+        matrix = items @ turn + 0.3 * rng.standard_normal((max_words, dim))
+        Vectors([f"{language}{i}" for i in range(max_words)], matrix).save(folders.vectors / name)
 
     def pairs(source: str, target: str, rows: range) -> Lexicon:
         return Lexicon([(f"{source}{i}", f"{target}{i}") for i in rows])
 
-    seed, test = range(n_words // 2), range(n_words // 2, n_words + 10)  # the last ten are in no vocabulary
+    seed, test = range(max_words // 2), range(max_words // 2, max_words + 10)  # the last ten are in no vocabulary
     (folders.dictionaries / "en-fr").mkdir()
     pairs("en", "fr", seed).save(folders.dictionaries / "en-fr" / "train.1k.tsv")
     pairs("en", "fr", test).save(folders.dictionaries / "en-fr" / "test.2k.tsv")
@@ -48,8 +48,8 @@ def folders(tmp_path):
 
 @pytest.fixture
 def larger_folders(tmp_path):
-    """Give languages on which the study takes long enough to be killed in the middle."""
-    return make_folders(tmp_path, n_words=2000, dim=50)
+    """Return languages on which the study takes long enough to be killed in the middle."""
+    return make_folders(tmp_path, max_words=2000, dim=50)
 
 
 @pytest.fixture(scope="session")

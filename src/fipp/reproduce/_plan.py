@@ -13,10 +13,10 @@ from typing import Any
 from fipp._version import __version__
 from fipp.aligners import METHODS
 from fipp.exceptions import FippError
-from fipp.study._discover import Data, Dictionary, SimilaritySet
-from fipp.study._paper import authors_settings
-from fipp.study._specs import BLI, SIMILARITY, TABLES, with_others
-from fipp.study._variants import VARIANTS, Variant
+from fipp.reproduce._discover import Data, Dictionary, SimilaritySet
+from fipp.reproduce._paper import authors_settings
+from fipp.reproduce._specs import BLI, SIMILARITY, TABLES, with_others
+from fipp.reproduce._variants import VARIANTS, Variant
 
 _FILES = ("source", "target", "train", "test", "similarity")
 
@@ -42,7 +42,7 @@ class Cell:
     similarity: tuple[SimilaritySet, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Give all but the files as JSON can hold it."""
+        """Return all but the files as JSON can hold it."""
         return {name: value for name, value in asdict(self).items() if name not in _FILES}
 
     @property
@@ -136,7 +136,7 @@ def make_plan(
 
 
 def check_names(names: Sequence[str] | None, known: Iterable[str], what: str) -> list[str]:
-    """Give the names, all that are known without any; refuse others.
+    """Return the names, all that are known without any; refuse others.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def check_names(names: Sequence[str] | None, known: Iterable[str], what: str) ->
 
 
 def _wanted(tables: Sequence[str], methods: Sequence[str] | None) -> list[tuple[str, str, str]]:
-    """Give the methods, retrievals and measures that the tables need, none twice."""
+    """Return the methods, retrievals and measures that the tables need, none twice."""
     if methods is not None:
         methods = check_names(methods, [*VARIANTS, *(name for name in METHODS if name not in VARIANTS)], "method")
     others = [name for name in methods or () if name not in VARIANTS]
@@ -166,7 +166,7 @@ def _wanted(tables: Sequence[str], methods: Sequence[str] | None) -> list[tuple[
 
 
 def _settings(variant: Variant, pair: str, size: str, sgd_steps: int) -> dict[str, Any] | None:
-    """Give the settings of a variant for a pair; None if the authors list none for it."""
+    """Return the settings of a variant for a pair; None if the authors list none for it."""
     settings = dict(variant.settings)
     if settings.get("solver") == "sgd":
         settings["n_steps"] = sgd_steps
@@ -184,7 +184,7 @@ def _languages(pair: str) -> list[str]:
 
 
 def checksum(path: Path) -> str:
-    """Give the SHA-256 of a file, with the words that lie beside a matrix; of all its files for a folder."""
+    """Return the SHA-256 of a file, with the words that lie beside a matrix; of all its files for a folder."""
     if path.is_dir():
         parts = sorted(part for part in path.rglob("*") if part.is_file())
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fipp.study._variants import REDUCED, SCIKIT_CCA
+from fipp.reproduce._variants import REDUCED, SCIKIT_CCA
 
 BLI = "bli"
 SIMILARITY = "similarity"

@@ -19,7 +19,7 @@ from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking_descent import PAIRS_AT_ONCE
 from fipp.aligners._ridge import Ridge
 from fipp.aligners._score import reciprocal_ranks_by_cosine_and_csls
-from fipp.aligners._self_learned import RANKED_WORDS, Learned, Round, learn_in_rounds, plan
+from fipp.aligners._self_learning import RANKED_WORDS, Learned, Round, learn_in_rounds, plan
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._work import Work
 from fipp.linalg import Progress
@@ -112,12 +112,12 @@ class Search:
         Known pairs, some of which are held out in turn.
     random_state : int
         Which.
-    n_words : int
+    max_words : int
         Of either side, for self-learning.
     """
 
-    def __init__(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], random_state: int, n_words: int) -> None:
-        self.X, self.Y, self.pairs, self.n_words = X, Y, pairs, n_words
+    def __init__(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], random_state: int, max_words: int) -> None:
+        self.X, self.Y, self.pairs, self.max_words = X, Y, pairs, max_words
         folds = held_out_parts(pairs[:, 0], folds=_FOLDS, random_state=random_state)
         sources = len(np.unique(pairs[:, 0]))
         self.parts = folds[: 3 if sources < _FEW_WORDS else 2 if sources < _MANY_WORDS else 1]
@@ -156,8 +156,8 @@ class Search:
         work, parts = Work(n, m, d1, d2, c), len(self.parts)
         fit = work.fit()
         score = work.score(max(int(part.sum()) for part in self.parts) + _HUB_WORDS)
-        learn = work.learn(each.n_words for each in self._plan(self.pairs))
-        rank = work.rank(max(_STEPS), min(PAIRS_AT_ONCE, c + min(self.n_words, n, m)), RANKED_WORDS)
+        learn = work.learn(each.max_words for each in self._plan(self.pairs))
+        rank = work.rank(max(_STEPS), min(PAIRS_AT_ONCE, c + min(self.max_words, n, m)), RANKED_WORDS)
         plain = len(_PLAIN) * (fit + score) + work.filter_gram()
         # Found pairs count little after each round, and then in two more ways; self-learning and ranking are done once
         # more if they are chosen.
@@ -195,7 +195,7 @@ class Search:
         return self.pairs if held_out is None else self.pairs[~self.parts[held_out]]
 
     def _learn(self, aligner: BaseAligner, held_out: int | None) -> list[Learned]:
-        """Give what is found in each round over the whole vocabulary."""
+        """Return what is found in each round over the whole vocabulary."""
         key = repr(aligner), held_out
         if key not in self._found:
             pairs = self._pairs(held_out)
@@ -204,7 +204,7 @@ class Search:
         return self._found[key]
 
     def _plan(self, pairs: NDArray[np.int64]) -> list[Round]:
-        return plan(pairs, self.X, self.Y, self.n_words, _ROUNDS)
+        return plan(pairs, self.X, self.Y, self.max_words, _ROUNDS)
 
     def _try(
         self, candidates: Sequence[Candidate], fit_all: Callable[[int], Sequence[BaseAligner]] | None = None
@@ -220,7 +220,7 @@ class Search:
         return trials
 
     def _score(self, fitted: Sequence[BaseAligner], held_out: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give the mean of both reciprocal ranks, by cosine and by CSLS, of each held-out word."""
+        """Return the mean of both reciprocal ranks, by cosine and by CSLS, of each held-out word."""
         ranks = [reciprocal_ranks_by_cosine_and_csls(each, self.X, self.Y, held_out, _HUB_WORDS) for each in fitted]
         return np.mean(ranks, axis=1)
 

@@ -15,7 +15,7 @@ BANDS = (1000, 5000, 20_000)
 """Where a band of frequency ends and the next begins: rows stand in the order of frequency."""
 
 
-class Part(NamedTuple):
+class Slice(NamedTuple):
     """Places of the queries of a part, and how many source words the part has, looked up or not."""
 
     places: NDArray[np.int64]
@@ -35,7 +35,7 @@ def band_names(edges: Sequence[int] = BANDS) -> list[str]:
 
 def bands(
     rows: NDArray[np.int64], missed: NDArray[np.int64] | None = None, edges: Sequence[int] = BANDS
-) -> dict[str, Part]:
+) -> dict[str, Slice]:
     """Sort queries into bands by the row number of their source word.
 
     Parameters
@@ -55,7 +55,7 @@ def bands(
     Examples
     --------
     >>> bands(np.array([3, 1000, 70]), np.array([5]))
-    {'0-1k': Part(places=array([0, 2]), total=3), '1k-5k': Part(places=array([1]), total=1)}
+    {'0-1k': Slice(places=array([0, 2]), total=3), '1k-5k': Slice(places=array([1]), total=1)}
     """
     check_edges(edges)
     numbers = np.searchsorted(edges, rows, side="right")
@@ -64,7 +64,7 @@ def bands(
     for number, name in enumerate(band_names(edges)):
         places = np.flatnonzero(numbers == number)
         if len(places):
-            parts[name] = Part(places, len(places) + int((lost == number).sum()))
+            parts[name] = Slice(places, len(places) + int((lost == number).sum()))
     return parts
 
 
@@ -74,7 +74,7 @@ def check_edges(edges: Sequence[int]) -> None:
         raise FippError(f"bands takes rising row numbers above 0, such as {BANDS}, not {tuple(edges)}")
 
 
-def labelled(asked: NDArray[np.int64], labels: ArrayLike) -> dict[str, Part]:
+def labelled(asked: NDArray[np.int64], labels: ArrayLike) -> dict[str, Slice]:
     """Sort queries by the labels of their pairs; a query with pairs of several labels is in several parts.
 
     Parameters
@@ -92,7 +92,7 @@ def labelled(asked: NDArray[np.int64], labels: ArrayLike) -> dict[str, Part]:
     Examples
     --------
     >>> labelled(np.array([7, 2, 7]), ["noun", "verb", "noun"])
-    {'noun': Part(places=array([1]), total=1), 'verb': Part(places=array([0]), total=1)}
+    {'noun': Slice(places=array([1]), total=1), 'verb': Slice(places=array([0]), total=1)}
     """
     named = np.asarray(labels).astype(str)
     if named.shape != asked.shape:
@@ -101,7 +101,7 @@ def labelled(asked: NDArray[np.int64], labels: ArrayLike) -> dict[str, Part]:
     parts = {}
     for label in dict.fromkeys(named.tolist()):
         places = np.searchsorted(queries, np.unique(asked[named == label]))
-        parts[label] = Part(places, len(places))
+        parts[label] = Slice(places, len(places))
     return parts
 
 

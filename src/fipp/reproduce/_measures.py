@@ -14,8 +14,8 @@ from fipp.aligners import FIPP, BaseAligner
 from fipp.evaluate import SimilarityResult, cross_similarity, load_similarity, similarity_before_after
 from fipp.exceptions import FippError
 from fipp.io import Vectors
-from fipp.study._discover import SimilaritySet
-from fipp.study._results import Record
+from fipp.reproduce._discover import SimilaritySet
+from fipp.reproduce._results import Record
 
 Rows = dict[str, dict[str, float | str | None]]
 """Figures by row, by name."""
@@ -67,7 +67,7 @@ def _found(result: SimilarityResult) -> str:
 
 
 def gram_spectrum(fitted: Fitted) -> Record:
-    """Give eigenvalues of the Gram matrices of the seed words: of both sides, as mapped, and X̃_s of FIPP itself."""
+    """Return eigenvalues of the Gram matrices of the seed words: of both sides, as mapped, and X̃_s of FIPP itself."""
     aligner = fitted.aligner
     X, Y = fitted.source.matrix[fitted.pairs[:, 0]], fitted.target.matrix[fitted.pairs[:, 1]]
     spectra = {
@@ -132,13 +132,13 @@ def inner_products(fitted: Fitted) -> Record:
 
 
 def _products(X: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Give the inner products of different rows, each once."""
+    """Return the inner products of different rows, each once."""
     rows, columns = np.triu_indices(len(X), 1)
     return (X @ X.T)[rows, columns]
 
 
 def _largest_gap(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
-    """Give the distance of Kolmogorov and Smirnov: the largest gap between the two distribution functions."""
+    """Return the distance of Kolmogorov and Smirnov: the largest gap between the two distribution functions."""
     first, second = np.sort(first), np.sort(second)
     places = np.concatenate([first, second])
     below = (np.searchsorted(values, places, side="right") / len(values) for values in (first, second))
@@ -146,7 +146,7 @@ def _largest_gap(first: NDArray[np.float32], second: NDArray[np.float32]) -> flo
 
 
 def _histograms(products: Mapping[str, NDArray[np.float32]]) -> dict[str, Any]:
-    """Give densities over one range that holds all but the outermost of each."""
+    """Return densities over one range that holds all but the outermost of each."""
     ends = [np.quantile(values, (0.001, 0.999)) for values in products.values()]
     edges = np.linspace(min(low for low, _ in ends), max(high for _, high in ends), _BINS + 1)
     width = edges[1] - edges[0]
@@ -157,7 +157,7 @@ def _histograms(products: Mapping[str, NDArray[np.float32]]) -> dict[str, Any]:
 
 
 def _in_order(rows: Rows) -> list[list[Any]]:
-    """Give rows as a list, because the names of an object may come back from JSON in another order."""
+    """Return rows as a list, because the names of an object may come back from JSON in another order."""
     return [[label, figures] for label, figures in rows.items()]
 
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from fipp import FippError
-from fipp.study import TABLES, Table, make_tables, printed, render
+from fipp.reproduce import TABLES, Table, make_tables, printed, render
 
 ONE_ROW_A_PAIR = [name for name, spec in TABLES.items() if spec.measure == "bli"]
 

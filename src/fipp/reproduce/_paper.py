@@ -77,7 +77,7 @@ def printed(size: str) -> Printed:
     """
     if size not in SIZES:
         return {}
-    text = (files("fipp.study") / f"paper.{size}.tsv").read_text(encoding="utf-8")
+    text = (files("fipp.reproduce") / f"paper.{size}.tsv").read_text(encoding="utf-8")
     header, *rows = (line.split("\t") for line in text.splitlines())
     figures: Printed = {pair: dict(zip(header[1:], map(float, values), strict=True)) for pair, *values in rows}
     for pair, deviation in (_DEVIATION[size] | {"mean": _DEVIATION_MEAN[size]}).items():
@@ -95,7 +95,7 @@ def printed(size: str) -> Printed:
 
 @cache
 def authors_settings(size: str) -> dict[str, dict[str, float]]:
-    """Give ε and λ that the authors' code lists, by pair: of FIPP at 5K, of FIPP with self-learning at 1K.
+    """Return ε and λ that the authors' code lists, by pair: of FIPP at 5K, of FIPP with self-learning at 1K.
 
     Examples
     --------
@@ -104,14 +104,14 @@ def authors_settings(size: str) -> dict[str, dict[str, float]]:
     """
     if size not in SIZES:
         return {}
-    text = (files("fipp.study") / "paper.settings.tsv").read_text(encoding="utf-8")
+    text = (files("fipp.reproduce") / "paper.settings.tsv").read_text(encoding="utf-8")
     header, *rows = (line.split("\t") for line in text.splitlines())
     places = [header.index(f"{size} {name}") for name in ("epsilon", "lam")]
     return {row[0]: dict(zip(("epsilon", "lam"), (float(row[place]) for place in places), strict=True)) for row in rows}
 
 
 def printed_similarity(language: str, name: str) -> dict[str, float]:
-    """Give what the paper printed for a set of word similarity, ``"before"`` and after alignment by ``"FIPP"``.
+    """Return what the paper printed for a set of word similarity, ``"before"`` and after alignment by ``"FIPP"``.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def printed_similarity(language: str, name: str) -> dict[str, float]:
 
 
 def paper_pairs() -> list[str]:
-    """Give the 28 pairs of XLING, in the paper's order and direction.
+    """Return the 28 pairs of XLING, in the paper's order and direction.
 
     Examples
     --------

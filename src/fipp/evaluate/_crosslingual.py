@@ -40,7 +40,7 @@ class Classifier(Protocol):
         """Learn from texts and their labels."""
 
     def predict(self, texts: Any) -> NDArray[Any]:
-        """Give the labels of texts."""
+        """Return the labels of texts."""
 
 
 AnyCorpus = TypeVar("AnyCorpus", bound=Corpus)
@@ -85,7 +85,7 @@ def train_and_tell(
 def make_classifier(
     classifier: str | Classifier, options: Mapping[str, Any], known: Mapping[str, type[Any]]
 ) -> tuple[Classifier, str]:
-    """Give a new classifier of this name, or like the one given, with these settings; and its name.
+    """Return a new classifier of this name, or like the one given, with these settings; and its name.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def make_classifier(
 
 
 def sides_of(space: Alignment | tuple[Vectors, Vectors]) -> tuple[Side, Side]:
-    """Give source and target of an alignment, or of two sets of vectors taken as they are.
+    """Return source and target of an alignment, or of two sets of vectors taken as they are.
 
     Examples
     --------

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def inside(aligner: BaseAligner) -> Iterator[BaseAligner]:
-    """Give an aligner, and those that it has fitted to be them in the end."""
+    """Return an aligner, and those that it has fitted to be them in the end."""
     yield aligner
     if hasattr(aligner, "aligner_"):
         yield from inside(aligner.aligner_)
 
 
 def as_dict(aligner: BaseAligner) -> dict[str, Any]:
-    """Give the start that was taken, what was tried and how it holds together; nothing for other methods."""
+    """Return the start that was taken, what was tried and how it holds together; nothing for other methods."""
     began = _began(aligner)
     if began is None:
         return {}

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from fipp.study._paper import printed, printed_similarity
-from fipp.study._plan import Cell, check_names
-from fipp.study._results import Record
-from fipp.study._specs import BLI, SIMILARITY, TABLES, Column, TableSpec, with_others
-from fipp.study._variants import VARIANTS
+from fipp.reproduce._paper import printed, printed_similarity
+from fipp.reproduce._plan import Cell, check_names
+from fipp.reproduce._results import Record
+from fipp.reproduce._specs import BLI, SIMILARITY, TABLES, Column, TableSpec, with_others
+from fipp.reproduce._variants import VARIANTS
 
 
 class Figure(str):
@@ -198,7 +198,7 @@ _NO_COUNTS: list[Value] = [None] * len(_COUNTS)
 
 
 def _counts(records: Sequence[Record]) -> list[Value]:
-    """Give how many words were found, from the first method that got so far."""
+    """Return how many words were found, from the first method that got so far."""
     measured = [record for record in records if "test" in record]
     if not measured:
         return _NO_COUNTS
@@ -214,7 +214,7 @@ def _counts(records: Sequence[Record]) -> list[Value]:
 
 
 def _mean(rows: list[list[Value]], header: list[str], averaged: set[str]) -> list[list[Value]]:
-    """Give the mean over the pairs that have all of our columns, for the paper's too; nothing for fewer than two."""
+    """Return the mean over the pairs that have all of our columns, for the paper's too; nothing for fewer than two."""
     ours = [place for place, label in enumerate(header) if label in averaged]
     whole = [row for row in rows if all(row[place] is not None for place in ours)]
     if len(whole) < 2:

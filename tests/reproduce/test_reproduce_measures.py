@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ks_2samp, spearmanr
 
 from fipp import FIPP, RCSLS, FippError, Lexicon, Procrustes, Vectors
-from fipp.study import discover, make_plan, make_tables, plot_study, read_results, run_study
+from fipp.reproduce import discover, make_plan, make_tables, plot_study, read_results, run_study
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import numpy as np
 
 from fipp.io._atomic import atomic_path
 from fipp.report._figures import _DPI, _FONT, _INK, _MUTED, _SOURCE, _TARGET, _matplotlib
-from fipp.study._plan import Cell
-from fipp.study._results import Record
-from fipp.study._specs import BLI, INNER_PRODUCTS, SPECTRUM, TABLES
+from fipp.reproduce._plan import Cell
+from fipp.reproduce._results import Record
+from fipp.reproduce._specs import BLI, INNER_PRODUCTS, SPECTRUM, TABLES
 
 _FURTHER = ("#2b8a3e", "#8b5fbf", "#9a6700", "#b02a6f", "#0b7285")
 _PANEL = (5.6, 3.9)

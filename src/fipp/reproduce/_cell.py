@@ -20,13 +20,13 @@ from fipp.aligners import FIPP, BaseAligner
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Vectors
 from fipp.linalg import deviation_from_orthogonal, mean_and_scatter, single_threaded_blas
+from fipp.reproduce._measures import Fitted, gram_spectrum, inner_products, word_similarity
+from fipp.reproduce._plan import Cell
+from fipp.reproduce._results import Record
+from fipp.reproduce._scikit_cca import ScikitCCA
+from fipp.reproduce._specs import BLI, INNER_PRODUCTS, SIMILARITY, SPECTRUM
+from fipp.reproduce._variants import SCIKIT_CCA
 from fipp.selection import select
-from fipp.study._measures import Fitted, gram_spectrum, inner_products, word_similarity
-from fipp.study._plan import Cell
-from fipp.study._results import Record
-from fipp.study._scikit_cca import ScikitCCA
-from fipp.study._specs import BLI, INNER_PRODUCTS, SIMILARITY, SPECTRUM
-from fipp.study._variants import SCIKIT_CCA
 
 _WORDS_SHOWN = 5
 _LEARNED_SHOWN = 10
@@ -131,7 +131,7 @@ def _beside_low_rank(descended: FIPP, fitted: Fitted) -> Record:
 
 
 def _distance(X: NDArray[np.float32], solution: NDArray[np.float32]) -> float:
-    r"""Give \|solution − XΩ\|_F / \|solution\|_F for the best rotation Ω, semi-orthogonal if the dimensions differ."""
+    r"""Return \|solution − XΩ\|_F / \|solution\|_F for the best (semi-)orthogonal Ω."""
     return deviation_from_orthogonal(X, solution) * float(np.linalg.norm(X) / np.linalg.norm(solution))
 
 
@@ -142,7 +142,7 @@ def _load(path: Path, limit: int | None, dimensions: int | None) -> Vectors:
 
 
 def reduced(vectors: Vectors, dimensions: int) -> Vectors:
-    """Give the vectors in their first principal components."""
+    """Return the vectors in their first principal components."""
     mean, scatter = mean_and_scatter(vectors.matrix, lambda rows: rows.astype(np.float32, copy=False))
     d = vectors.dim
     with single_threaded_blas:

@@ -1,0 +1,40 @@
+"""Packages that only some features need: imported when they are used, never before."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from fipp.exceptions import FippError
+
+_PACKAGES = {"ot": "POT", "faiss": "faiss-cpu", "babel": "Babel"}
+"""Names of packages that differ from the names of their modules."""
+
+
+def require(module: str, purpose: str, *, extra: str | None = None) -> Any:
+    """Return a module, or say what needs it and how to install it.
+
+    Parameters
+    ----------
+    module : str
+        Its name, perhaps with dots.
+    purpose : str
+        What needs it, as the subject of the error's sentence.
+    extra : str, optional
+        The extra of fipp that installs it; without one, the package is installed by its own name.
+
+    Examples
+    --------
+    >>> require("json", "this example").dumps([1])
+    '[1]'
+    >>> require("no_such_module", "drawing", extra="plot")
+    Traceback (most recent call last):
+    ...
+    fipp.exceptions.FippError: drawing needs the package no_such_module: pip install 'fipp[plot]'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = _PACKAGES.get(module.partition(".")[0], module.partition(".")[0])
+        how = f"'fipp[{extra}]'" if extra else package
+        raise FippError(f"{purpose} needs the package {package}: pip install {how}") from error

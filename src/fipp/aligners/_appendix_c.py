@@ -1,0 +1,94 @@
+"""More pairs from the known ones (appendix C)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fipp.linalg import Progress, cross_products, single_threaded_blas, thin_svd
+from fipp.linalg._factor import ThinFactors
+from fipp.retrieve import neighbours
+
+Rule = Literal["one-to-one", "mutual", "one-way"]
+
+
+def induce_pairs(
+    X: NDArray[np.float32],
+    Y: NDArray[np.float32],
+    pairs: NDArray[np.int64],
+    n_pairs: int,
+    *,
+    rule: Rule,
+    max_memory: int | str | None = None,
+    progress: Progress | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Find the pairs whose inner products with the known pairs are most alike.
+
+    A word is described by its inner products with the c seed words of its language, A_s = X X_sᵀ and A_t = Y X_tᵀ;
+    source and target words are compared by the cosine of these rows. With X_s = Q_s diag(σ_s) V_sᵀ these are rows of
+    X V_s diag(σ_s), turned by Q_s, so all of it happens in d dimensions, not in c. Every free source word proposes its
+    best target word, and the most similar proposals that the rule admits are added.
+
+    Parameters
+    ----------
+    X, Y : ndarray of shape (n, d1), (m, d2)
+        Preprocessed vocabularies.
+    pairs : ndarray of shape (c, 2)
+        Known pairs; their source words get no second translation.
+    n_pairs : int
+        How many pairs to add, the most similar first; there may be fewer. (The published code adds one more.)
+    rule : {"one-to-one", "mutual", "one-way"}
+        Which proposals are admitted. ``"one-to-one"``, as published: those whose target word is in no known pair and
+        in no more similar proposal. ``"mutual"``: those whose source word is the target word's best among the free
+        ones as well. ``"one-way"``: all.
+    max_memory : int or str, optional
+        Working memory.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    pairs : ndarray of shape (k, 2), k ≤ n_pairs
+    similarities : ndarray of shape (k,)
+        Cosines of the rows of A_s and A_t, falling.
+
+    Examples
+    --------
+    >>> X = np.float32([[1, 0], [0, 1], [3, 1], [1, 2]])
+    >>> found, similarities = induce_pairs(X, X[:, ::-1], np.array([[0, 0], [1, 1]]), 5, rule="one-to-one")
+    >>> sorted(found.tolist()), similarities.round(3)
+    ([[2, 2], [3, 3]], array([1., 1.], dtype=float32))
+    """
+    free = np.setdiff1d(np.arange(len(X)), pairs[:, 0])
+    factors_s, factors_t = thin_svd(X[pairs[:, 0]]), thin_svd(Y[pairs[:, 1]])
+    if not (len(free) and n_pairs and len(factors_s.sigma) and len(factors_t.sigma)):
+        return np.empty((0, 2), np.int64), np.empty(0, np.float32)
+    source = _described(X[free], factors_s, cross_products(factors_s.Q, factors_t.Q))
+    target = _described(Y, factors_t)
+    best = neighbours(source, target, k=1, retrieval="dot", max_memory=max_memory, progress=progress)
+    order = np.argsort(-best.scores[:, 0], kind="stable")
+    proposals, similarities = np.stack([free, best.indices[:, 0]], axis=1)[order], best.scores[order, 0]
+    # A word without a vector, or with nothing in common with any target word, has no best translation.
+    admitted = similarities > 0
+    targets, first, position = np.unique(proposals[:, 1], return_index=True, return_inverse=True)
+    if rule == "one-to-one":
+        admitted &= (first[position] == np.arange(len(proposals))) & ~np.isin(proposals[:, 1], pairs[:, 1])
+    elif rule == "mutual":
+        back = neighbours(target[targets], source, k=1, retrieval="dot", max_memory=max_memory)
+        admitted &= free[back.indices[:, 0]][position] == proposals[:, 0]
+    return proposals[admitted][:n_pairs], similarities[admitted][:n_pairs]
+
+
+@single_threaded_blas
+def _described(
+    X: NDArray[np.float32], seed: ThinFactors, turn: NDArray[np.float64] | None = None
+) -> NDArray[np.float32]:
+    """Return inner products with the seed words as rows of length 1, in the coordinates of the seed's Q, or turned."""
+    rows = X @ (seed.V * seed.sigma).astype(np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    # A word at right angles to every seed word is like none of them.
+    least = 1e-6 * lengths.max(initial=1e-30)
+    rows *= np.where(lengths > least, 1 / np.maximum(lengths, least), 0)
+    return rows if turn is None else rows @ turn.astype(np.float32)
