@@ -22,8 +22,7 @@ from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Vectors
 from fipp.io._model import read_model, write_model
 from fipp.linalg import Progress
-from fipp.retrieve import neighbours
-from fipp.retrieve._options import corrects_hubs
+from fipp.retrieve import corrects_hubs, neighbours
 
 # So many words of either side are kept with a model, to notice when it is used with other vectors.
 _PROBES = 16

@@ -83,7 +83,7 @@ def command(
     from fipp.evaluate._slices import BANDS
     from fipp.exceptions import FippError
     from fipp.linalg._memory import parse_memory
-    from fipp.retrieve._options import check_beta, check_retrieval
+    from fipp.retrieve import check_beta, check_retrieval
 
     report = _console.Reporter(quiet or as_json)
     check_retrieval(retrieval)

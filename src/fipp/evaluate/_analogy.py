@@ -15,7 +15,7 @@ from fipp.exceptions import FippError
 from fipp.io import Vectors
 from fipp.linalg import unit_rows
 from fipp.linalg._memory import rows_per_block
-from fipp.retrieve._options import check_count
+from fipp.retrieve import check_count
 
 if TYPE_CHECKING:
     from fipp._alignment import Alignment

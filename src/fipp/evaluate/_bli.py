@@ -13,8 +13,7 @@ from fipp.evaluate._resampling import Interval, bootstrap_interval
 from fipp.evaluate._seen import Seen
 from fipp.evaluate._slices import BANDS, Slice, bands, labelled
 from fipp.exceptions import FippError
-from fipp.retrieve import ranks_of_gold
-from fipp.retrieve._options import check_retrieval
+from fipp.retrieve import check_retrieval, ranks_of_gold
 
 MEASURES = ("map", "mrr", "p@1", "p@5", "p@10")
 

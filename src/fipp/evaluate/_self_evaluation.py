@@ -16,8 +16,7 @@ from fipp.aligners._holdout import held_out_parts
 from fipp.evaluate._bli import BLIResult, bli, result_of_queries
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import Progress
-from fipp.retrieve import mutual_neighbours
-from fipp.retrieve._options import check_count, check_retrieval
+from fipp.retrieve import check_count, check_retrieval, mutual_neighbours
 
 
 @dataclass(frozen=True)
