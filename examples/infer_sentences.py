@@ -14,7 +14,7 @@ import importlib.util
 import numpy as np
 
 import fipp
-from fipp.evaluate.inference import InferenceCorpus, transfer
+from fipp.tasks import InferenceCorpus, transfer
 
 rng = np.random.default_rng(0)
 demo = fipp.datasets.load_demo()

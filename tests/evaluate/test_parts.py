@@ -40,7 +40,7 @@ def test_a_part_has_the_scores_of_its_pairs_alone(spaces, rng):
 def test_a_query_with_two_labels_is_in_both_parts_with_all_of_its_golds():
     result = bli(np.eye(3), np.eye(3), [0, 0, 1], [0, 1, 1], labels=["x", "y", "y"])
     assert result.by_label()["x"].map == result.per_query()[0]
-    assert result.by_label()["y"].pairs == 2
+    assert result.by_label()["y"].n_queries == 2
 
 
 def test_the_dictionary_has_intervals_bands_and_parts_when_asked_for(spaces):
@@ -49,8 +49,8 @@ def test_the_dictionary_has_intervals_bands_and_parts_when_asked_for(spaces):
     told = json.loads(json.dumps(result.as_dict(interval=0.9, bands=[100])))
     assert plain.items() <= {**told, "parts": plain["parts"]}.items()
     assert told["intervals"]["level"] == 0.9 and told["intervals"]["map"] == list(result.interval("map", 0.9))
-    assert told["bands"]["0-100"]["pairs"] == 100 and told["bands"]["0-100"]["intervals"]["p@1"]
-    assert told["parts"]["odd"]["pairs"] == 150
+    assert told["bands"]["0-100"]["n_queries"] == 100 and told["bands"]["0-100"]["intervals"]["p@1"]
+    assert told["parts"]["odd"]["n_queries"] == 150
     assert list(result.as_dict(bands=True)["bands"]) == ["0-1k"]
 
 
@@ -60,11 +60,11 @@ def test_parts_count_words_that_could_not_be_looked_up(rng):
     alignment = fipp.align(source, target, [(w, w) for w in words[:20]], "procrustes")
     test = [(w, w) for w in words[20:]] + [("unknown", "w3")]
     result = alignment.evaluate(test, labels=["early"] * 10 + ["late"] * 11)
-    assert (result.pairs, result.total) == (15, 21)
+    assert (result.n_queries, result.total) == (15, 21)
     assert result.missed.tolist() == [35, 36, 37, 38, 39]
     late, early = result.by_label()["late"], result.by_label()["early"]
-    assert (early.pairs, early.total, late.pairs, late.total) == (10, 10, 5, 11)
-    assert {name: (part.pairs, part.total) for name, part in result.by_band([30]).items()} == {
+    assert (early.n_queries, early.total, late.n_queries, late.total) == (10, 10, 5, 11)
+    assert {name: (part.n_queries, part.total) for name, part in result.by_band([30]).items()} == {
         "0-30": (10, 10),
         "30+": (5, 10),
     }
@@ -77,7 +77,7 @@ def test_the_label_of_a_duplicate_counts_too(rng):
     alignment = fipp.align(source, target, [(w, w) for w in words[:20]], "procrustes")
     result = alignment.evaluate([("w20", "w20"), ("w21", "w21"), ("W20", "w20")], labels=["noun", "noun", "verb"])
     noun, verb = result.by_label()["noun"], result.by_label()["verb"]
-    assert (noun.pairs, noun.lines, verb.pairs, verb.lines) == (2, 3, 1, 2)
+    assert (noun.n_queries, noun.lines, verb.n_queries, verb.lines) == (2, 3, 1, 2)
     assert verb.words == ("w20",)
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import fipp
-from fipp.evaluate import bli, compare
-from fipp.evaluate._bli import MEASURES
-from fipp.evaluate._resampling import bootstrap_interval, sign_flip_p_value
+from fipp.evaluate import MEASURES, bli, bootstrap_interval, compare_results
+from fipp.evaluate._statistics import sign_flip_p_value
 from fipp.exceptions import FippError
 
 
@@ -28,7 +27,7 @@ def test_an_interval_holds_the_quantiles_of_resampled_means(rng):
     draw = np.random.default_rng(3)
     means = [np.mean([values[i] for i in draw.integers(40, size=40)]) for _ in range(500)]
     expected = np.quantile(means, [0.05, 0.95])
-    np.testing.assert_allclose(bootstrap_interval(values, 0.9, n_resamples=500, random_state=3), expected)
+    np.testing.assert_allclose(bootstrap_interval(values, level=0.9, n_resamples=500, random_state=3), expected)
 
 
 def test_an_interval_has_the_width_that_the_normal_distribution_predicts(rng):
@@ -69,7 +68,7 @@ def test_thrown_signs_come_near_to_all_signs(rng):
 
 
 def test_equal_results_do_not_differ(result):
-    comparison = compare(result, result)
+    comparison = compare_results(result, result)
     assert (comparison.difference, comparison.low, comparison.high, comparison.p_value) == (0, 0, 0, 1)
 
 
@@ -77,7 +76,7 @@ def test_a_better_model_is_told_from_a_worse_and_the_other_way_round(rng):
     keys = rng.standard_normal((150, 8))
     rows = np.arange(150)
     good, bad = (bli(keys + noise * rng.standard_normal((150, 8)), keys, rows, rows) for noise in (0.5, 1.5))
-    comparison, reversed_comparison = compare(good, bad), compare(bad, good)
+    comparison, reversed_comparison = compare_results(good, bad), compare_results(bad, good)
     assert comparison.difference == pytest.approx(good.map - bad.map) and comparison.second == pytest.approx(bad.map)
     assert 0 < comparison.low < comparison.difference < comparison.high and comparison.p_value < 0.001
     assert reversed_comparison.difference == pytest.approx(-comparison.difference)
@@ -94,7 +93,7 @@ def test_results_on_different_queries_are_not_compared(rng):
     queries, keys = noisy(rng)
     first, second = (bli(queries, keys, rows, rows) for rows in ([0, 1, 2], [0, 1, 3]))
     with pytest.raises(FippError, match="not of the same queries; only the first has 2; only the second has 3"):
-        compare(first, second)
+        compare_results(first, second)
 
 
 def test_queries_of_two_vocabularies_are_matched_by_their_words(rng):
@@ -106,7 +105,7 @@ def test_queries_of_two_vocabularies_are_matched_by_their_words(rng):
     turned = source.rows(np.arange(60)[::-1])
     straight, backwards = (fipp.align(side, target, seed, "procrustes").evaluate(test) for side in (source, turned))
     assert straight.words == tuple(reversed(backwards.words))
-    assert compare(straight, backwards).p_value == 1 and compare(straight, backwards).low == 0
+    assert compare_results(straight, backwards).p_value == 1 and compare_results(straight, backwards).low == 0
 
 
 @pytest.mark.parametrize(

@@ -49,12 +49,11 @@ def command(
     out; the coverage says how many were asked.
     """
     from fipp import Alignment
-    from fipp.evaluate import analogies, cross_analogies, load_analogies
-    from fipp.evaluate._analogy import check_method
+    from fipp.evaluate import analogies, check_analogy_method, cross_analogies, load_analogies
     from fipp.linalg._memory import parse_memory
 
     report = _console.Reporter(quiet or as_json)
-    check_method(method)
+    check_analogy_method(method)
     parse_memory(max_memory)
     _files.check_sides(model, target, across)
     questions = {path: load_analogies(path, strict=strict) for path in files}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from fipp import Alignment, BLIResult, Lexicon
-    from fipp.evaluate import Comparison, SelfEvaluation
+    from fipp.evaluate import PairedComparison
 
 EXAMPLE = (
     "Example: [bold]fipp eval en-fr.fipp en.vec fr.vec --dict test.tsv --retrieval csls --against older.fipp[/bold]"
@@ -80,7 +80,7 @@ def command(
     neighbours counted; models that learned from no known pairs are refused.
     """
     from fipp import Alignment
-    from fipp.evaluate._slices import BANDS
+    from fipp.evaluate import BANDS
     from fipp.exceptions import FippError
     from fipp.linalg._memory import parse_memory
     from fipp.retrieve._options import check_beta, check_retrieval
@@ -101,14 +101,12 @@ def command(
         Alignment.load(against)  # a wrong file is refused before anything long is done
     alignment = _files.load_alignment(model, source, target, report, limit=limit)
 
-    def evaluate(alignment: Alignment, lexicon: Lexicon | None) -> BLIResult | SelfEvaluation:
+    def evaluate(alignment: Alignment, lexicon: Lexicon | None) -> BLIResult:
         with report.progress("ranking" if lexicon is not None else "cross-validating") as progress:
-            if lexicon is None:
-                return alignment.evaluate(retrieval=retrieval, max_memory=max_memory, progress=progress)
             return alignment.evaluate(lexicon, retrieval=retrieval, beta=beta, max_memory=max_memory, progress=progress)
 
     result = evaluate(alignment, lexicon)
-    comparisons: list[Comparison] = []
+    comparisons: list[PairedComparison] = []
     if against is not None:
         other = Alignment.load(against, alignment.source, alignment.target)
         comparisons = _compare(result, evaluate(other, lexicon), level)
@@ -126,7 +124,7 @@ def command(
 
 
 def _parse_edges(text: str) -> list[int]:
-    from fipp.evaluate._slices import check_edges
+    from fipp.evaluate import check_edges
     from fipp.exceptions import FippError
 
     try:
@@ -137,19 +135,16 @@ def _parse_edges(text: str) -> list[int]:
     return edges
 
 
-def _compare(first: BLIResult | SelfEvaluation, second: BLIResult | SelfEvaluation, level: float) -> list[Comparison]:
-    from fipp import BLIResult
-    from fipp.evaluate import compare
-    from fipp.evaluate._bli import MEASURES
+def _compare(first: BLIResult, second: BLIResult, level: float) -> list[PairedComparison]:
+    from fipp.evaluate import MEASURES, compare_results
 
-    assert isinstance(first, BLIResult) and isinstance(second, BLIResult)
-    return [compare(first, second, measure, level=level) for measure in MEASURES]
+    return [compare_results(first, second, measure, level=level) for measure in MEASURES]
 
 
-def _show_comparisons(comparisons: list[Comparison], against: Path | None) -> None:
+def _show_comparisons(comparisons: list[PairedComparison], against: Path | None) -> None:
     if not comparisons or against is None:
         return
-    _console.heading(f"against {against.name}, on the same {comparisons[0].pairs:,} queries")
+    _console.heading(f"against {against.name}, on the same {comparisons[0].n_queries:,} queries")
     interval = f"{100 * comparisons[0].level:g} % interval"
     table = _tables.table("", "this", "other", "difference", interval, "p")
     for one in comparisons:
@@ -159,24 +154,19 @@ def _show_comparisons(comparisons: list[Comparison], against: Path | None) -> No
     _console.show(table)
 
 
-def _show(result: BLIResult | SelfEvaluation, level: float | None, edges: list[int] | None) -> None:
-    from fipp import BLIResult
-
-    scores = result if isinstance(result, BLIResult) else result.cross_validation
-    if not isinstance(result, BLIResult):
+def _show(result: BLIResult, level: float | None, edges: list[int] | None) -> None:
+    if result.folds is not None:
         _console.heading(f"no test dictionary: {result.folds}-fold cross-validation on the seed pairs")
-    columns = {"score": scores}
-    if scores.seen_pairs and scores.unseen is not None:
-        columns["without seed pairs"] = scores.unseen
+    columns = {"score": result}
+    if result.seen_pairs and result.unseen is not None:
+        columns["without seed pairs"] = result.unseen
     _console.show(_table(columns, level))
     if edges is not None:
         _console.heading("by row number of the source word, frequent words first")
-        _console.show(_table(scores.by_band(edges), level))
-    if not isinstance(result, BLIResult):
-        _console.show(
-            f"mutual nearest neighbours: {100 * result.mutual_rate:.1f} % of the first {result.words:,} words, "
-            f"mean CSLS {result.mean_csls:.4f}"
-        )
+        _console.show(_table(result.by_band(edges), level))
+    note = result.mutual_note()
+    if note is not None:
+        _console.show(note)
 
 
 def _table(results: Mapping[str, BLIResult], level: float | None) -> Table:
@@ -190,7 +180,7 @@ def _table(results: Mapping[str, BLIResult], level: float | None) -> Table:
 
 def _cells(result: BLIResult, level: float | None) -> list[tuple[str, str]]:
     """Return what a result says, each with its name; empty where it is not known."""
-    from fipp.evaluate._bli import MEASURES
+    from fipp.evaluate import MEASURES
 
     def scored(measure: str) -> tuple[str, str]:
         score = f"{result.per_query(measure).mean():.4f}"
@@ -205,7 +195,7 @@ def _cells(result: BLIResult, level: float | None) -> list[tuple[str, str]]:
         scored("map"),
         ("MAP per line", counted(result.map_per_line, ".4f")),
         *(scored(measure) for measure in MEASURES if measure != "map"),
-        ("coverage", f"{result.pairs:,} of {result.total:,} ({100 * result.coverage:.1f} %)"),
+        ("coverage", f"{result.n_queries:,} of {result.total:,} ({100 * result.coverage:.1f} %)"),
         ("lines", counted(result.lines)),
         ("pairs in the seed", counted(result.seen_pairs)),
         ("words in the seed", counted(result.seen_words)),

@@ -67,11 +67,7 @@ def _rows(path: Path, alignment: Alignment, header: Mapping[str, Any], choice: M
     if alignment.seed:
         rows["pairs"] += f"; {alignment.seed['found']:,} of {alignment.seed['total']:,} of the dictionary were found"
     for name, scores in alignment.scores.items():
-        # Without a test dictionary, those of the cross-validation are what can be compared.
-        measured = scores.get("cross_validation", scores)
-        rows[f"scores ({name})"] = (
-            f"MAP {measured['map']:.4f}, P@1 {measured['p@1']:.4f} on {measured['pairs']:,} words"
-        )
-        if measured.get("seen_pairs"):
-            rows[f"scores ({name})"] += f", {measured['seen_pairs']:,} of them with the same translation in the seed"
+        rows[f"scores ({name})"] = f"MAP {scores['map']:.4f}, P@1 {scores['p@1']:.4f} on {scores['n_queries']:,} words"
+        if scores.get("seen_pairs"):
+            rows[f"scores ({name})"] += f", {scores['seen_pairs']:,} of them with the same translation in the seed"
     return rows

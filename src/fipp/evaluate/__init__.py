@@ -1,40 +1,59 @@
 """How well an alignment worked, and what the spaces are like."""
 
-from fipp.evaluate import documents, inference
-from fipp.evaluate._analogy import AnalogyResult, analogies, cross_analogies
-from fipp.evaluate._analogy_file import Analogy, load_analogies
-from fipp.evaluate._bli import BLIResult, bli
-from fipp.evaluate._compare import Comparison, compare
-from fipp.evaluate._methods import Outcome, each_method
-from fipp.evaluate._resampling import Interval
-from fipp.evaluate._self_evaluation import SelfEvaluation, self_evaluate
-from fipp.evaluate._similarity import SimilarityResult, cross_similarity, similarity, similarity_before_after
-from fipp.evaluate._similarity_file import ScoredPair, load_similarity
+from fipp.evaluate._analogy import (
+    Analogy,
+    AnalogyResult,
+    analogies,
+    check_analogy_method,
+    cross_analogies,
+    load_analogies,
+)
+from fipp.evaluate._bli import bli, seed_keys, seen_queries
+from fipp.evaluate._paired import PairedComparison, compare_results
+from fipp.evaluate._result import BANDS, MEASURES, BLIResult, Seen, Slice, check_edges
+from fipp.evaluate._self_evaluation import self_evaluate
+from fipp.evaluate._similarity import (
+    ScoredPair,
+    Side,
+    SimilarityResult,
+    cross_similarity,
+    load_similarity,
+    side_of,
+    similarity,
+    similarity_before_after,
+)
 from fipp.evaluate._space import SpaceReport, describe_space
+from fipp.evaluate._statistics import Interval, bootstrap_interval
 
 __all__ = [
+    "BANDS",
+    "MEASURES",
     "Analogy",
     "AnalogyResult",
     "BLIResult",
-    "Comparison",
     "Interval",
-    "Outcome",
+    "PairedComparison",
     "ScoredPair",
-    "SelfEvaluation",
+    "Seen",
+    "Side",
     "SimilarityResult",
+    "Slice",
     "SpaceReport",
     "analogies",
     "bli",
-    "compare",
+    "bootstrap_interval",
+    "check_analogy_method",
+    "check_edges",
+    "compare_results",
     "cross_analogies",
     "cross_similarity",
     "describe_space",
-    "documents",
-    "each_method",
-    "inference",
     "load_analogies",
     "load_similarity",
+    "seed_keys",
+    "seen_queries",
     "self_evaluate",
+    "side_of",
     "similarity",
     "similarity_before_after",
 ]

@@ -12,7 +12,7 @@ from fipp.cli import _console, _files, _tables
 
 if TYPE_CHECKING:
     from fipp import Lexicon, Vectors
-    from fipp.evaluate._methods import Outcome
+    from fipp.tasks import Outcome
 
 LEVEL = 0.95
 
@@ -66,11 +66,10 @@ class Training(NamedTuple):
 
 def check_training(task: Task, training: Training) -> None:
     """Refuse a classifier or a setting that there is not before anything is read."""
-    from fipp.evaluate import documents, inference
-    from fipp.evaluate._crosslingual import make_classifier
+    from fipp.tasks import DocumentCorpus, InferenceCorpus
 
-    known = {"documents": documents.CLASSIFIERS, "inference": inference.CLASSIFIERS}[task.name]
-    make_classifier(training.classifier, training.options(task), known)
+    corpus: Any = {"documents": DocumentCorpus, "inference": InferenceCorpus}[task.name]
+    corpus.make_classifier(training.classifier, **training.options(task))
 
 
 def compare(
@@ -84,7 +83,7 @@ def compare(
     as_json: bool,
 ) -> None:
     """Train and test in the space of each method, and show what came of it."""
-    from fipp.evaluate._methods import each_method
+    from fipp.tasks import each_method
 
     def measure(method: str, space: Any) -> Any:
         options = training.options(task, (pair, method))
@@ -111,7 +110,7 @@ def load(
 
 def split(methods: str | None) -> list[str]:
     """Return the methods asked for, or all."""
-    from fipp.evaluate._methods import check_methods
+    from fipp.tasks import check_methods
 
     names = None if methods is None else [name.strip().lower() for name in methods.split(",") if name.strip()]
     return check_methods(names)
@@ -139,7 +138,7 @@ def show_scores(task: Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> None
     """Show a row for each method: the paper's figure, ours with its interval, coverage and time; or why it failed."""
     from rich.text import Text
 
-    from fipp.evaluate._paper import printed, was_unsuccessful
+    from fipp.reproduce._paper_tasks import printed, was_unsuccessful
 
     table = _tables.table("method", "paper", task.column, "95 % interval", "words found", "seconds", "")
     for outcome in outcomes:
@@ -165,7 +164,7 @@ def show_scores(task: Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> None
 
 def as_dict(task: Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> dict[str, Any]:
     """Return everything that the table shows, and more."""
-    from fipp.evaluate._paper import printed, was_unsuccessful
+    from fipp.reproduce._paper_tasks import printed, was_unsuccessful
 
     rows = [
         {

@@ -42,7 +42,7 @@ def command(
     The micro-averaged F1 of each method stands beside what the paper printed, for fastText vectors of Wikipedia: on
     others, compare differences, not levels.
     """
-    from fipp.evaluate.documents import load_ted, transfer
+    from fipp.tasks import load_ted, transfer
 
     report = _console.Reporter(quiet or as_json)
     chosen = _common.split(methods)

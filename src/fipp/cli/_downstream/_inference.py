@@ -44,7 +44,7 @@ def command(
     The accuracy of each method stands beside what the paper printed, for fastText vectors of Wikipedia: on others,
     compare differences, not levels.
     """
-    from fipp.evaluate.inference import load_multinli, load_xnli, transfer
+    from fipp.tasks import load_multinli, load_xnli, transfer
 
     report = _console.Reporter(quiet or as_json)
     chosen = _common.split(methods)

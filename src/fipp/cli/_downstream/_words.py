@@ -12,7 +12,7 @@ from fipp.cli._downstream import _common
 
 if TYPE_CHECKING:
     from fipp.evaluate import ScoredPair, SimilarityResult
-    from fipp.evaluate._methods import Outcome
+    from fipp.tasks import Outcome
 
 EXAMPLE = (
     "Example: [bold]fipp downstream words en.vec fr.vec --dict seed.tsv --source-set simlex999.tsv "
@@ -58,8 +58,8 @@ def command(
     Turkish, stand beside those of the same sets of English words.
     """
     from fipp.evaluate import load_similarity
-    from fipp.evaluate._methods import NOT_ALIGNED, each_method
     from fipp.exceptions import FippError
+    from fipp.tasks import NOT_ALIGNED, each_method
 
     report = _console.Reporter(quiet or as_json)
     chosen = [method for method in _common.split(methods) if method != NOT_ALIGNED]
@@ -107,7 +107,7 @@ def _as_dict(outcome: Outcome[list[_Row]]) -> dict[str, Any]:
 def _show(outcomes: list[Outcome[list[_Row]]]) -> None:
     from rich.text import Text
 
-    from fipp.evaluate._paper import printed_similarity
+    from fipp.reproduce._paper_tasks import printed_similarity
 
     table = _tables.table("set", "words of", "method", "before", "after", "pairs found", "paper: before", "after")
     for outcome in outcomes:

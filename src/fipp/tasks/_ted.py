@@ -3,10 +3,10 @@
 Its page (clg.ox.ac.uk/tedcldc.html) describes it: "for evaluating on the keyword arts in the arabic-english language
 setting, you train a classifier on the data in ``ted-cldc/ar-en/train/arts/[positive|negative]``, evaluate that
 classifier on ``ted-cldc/en-ar/test/arts/[positive|negative]``", with 15 keywords; text is lower-cased, unique tokens
-are replaced by an unknown type "UNK", and "all words were suffixed according to their language". That the first
-language of a folder is the one its texts are in, that a document is a file ``NUMBER.ted``, that suffixes look like
-``_de`` and the unknown word like ``_UNK_``, public programs that read the corpus show; the corpus itself was not at
-hand when this was written.
+are replaced by an unknown type "UNK", and "all words were suffixed according to their language". Public
+programs that read the corpus show that the first language of a folder is that of its texts, that a document is a file
+``NUMBER.ted``, and that suffixes look like ``_de`` and the unknown word like ``_UNK_``; the corpus itself was not
+available when this was written.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fipp.evaluate.documents._corpus import DocumentCorpus
 from fipp.exceptions import FippError
+from fipp.tasks._documents import DocumentCorpus
 
 _LARGEST_DOCUMENT = 16 << 20
 _SIDES = {"positive": 1, "negative": 0}
@@ -39,8 +39,8 @@ def load_ted(path: str | os.PathLike[str], pair: str, part: str) -> DocumentCorp
     """Read documents of the TED-CLDC corpus in its published layout.
 
     ``PATH/en-fr/train/TOPIC/positive/NUMBER.ted`` and ``…/negative/…`` are English talks with French as their other
-    language; one talk is in the folders of all topics, as ``positive`` or ``negative``. Words have the suffix of their
-    language taken off, and the corpus's unknown word is left out.
+    language; each talk is in the folders of all topics, as ``positive`` or ``negative``. The suffix of the language is
+    removed from each word, and the corpus's unknown word is left out.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def load_ted(path: str | os.PathLike[str], pair: str, part: str) -> DocumentCorp
     Raises
     ------
     FippError
-        If the layout is another, a topic lacks one of its folders, a file is empty or not UTF-8, or a document is on
+        If the layout differs, a topic lacks one of its folders, a file is empty or not UTF-8, or a document is on
         both sides of a topic.
 
     Examples
@@ -100,7 +100,7 @@ def _number(name: str) -> tuple[int, str]:
 
 
 def _plain(text: str, language: str) -> str:
-    """Take the suffixes of a language off the words, and unknown words out."""
+    """Remove the suffixes of a language from the words, and unknown words altogether."""
     suffix = f"_{language}"
     words = (word.removesuffix(suffix) for word in text.split())
     return " ".join(word for word in words if not _UNKNOWN.fullmatch(word))
@@ -136,12 +136,12 @@ def _from_archive(path: Path, pair: str, part: str) -> Iterator[_File]:
                 topic, side, name = parts[-3:]
                 yield _File(topic, side, name, _decode(contents.read(), f"{member.name} in {path}"))
     except (tarfile.TarError, EOFError, OSError) as error:
-        raise FippError(f"{path} is no whole tar archive ({error}); download it again") from error
+        raise FippError(f"{path} is not a complete tar archive ({error}); download it again") from error
 
 
 def _decode(contents: bytes, where: str) -> str:
     if not contents.strip():
-        raise FippError(f"{where} is empty: the corpus was not unpacked whole")
+        raise FippError(f"{where} is empty: the corpus was not unpacked completely")
     try:
         return contents.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -153,7 +153,7 @@ def _check_sides(files: list[_File], path: Path, pair: str, part: str) -> None:
     for file in files:
         if file.side not in _SIDES:
             raise FippError(
-                f"{path}: {pair}/{part}/{file.topic} has a folder {file.side!r}, where positive and negative belong"
+                f"{path}: {pair}/{part}/{file.topic} has a folder {file.side!r} besides positive and negative"
             )
         sides.setdefault(file.topic, set()).add(file.side)
     if not sides:
@@ -161,4 +161,4 @@ def _check_sides(files: list[_File], path: Path, pair: str, part: str) -> None:
     for topic, there in sides.items():
         for side in _SIDES:
             if side not in there:
-                raise FippError(f"{path}: {pair}/{part}/{topic} has no {side} documents; the corpus is not whole")
+                raise FippError(f"{path}: {pair}/{part}/{topic} has no {side} documents; the corpus is not complete")

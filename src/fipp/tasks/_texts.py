@@ -1,4 +1,4 @@
-"""Texts as rows of a vocabulary: one pass over the text, and one look-up a word, however often it occurs."""
+"""Texts as rows of a vocabulary: one pass over the text, and one look-up for each distinct word."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from fipp.exceptions import FippError
 from fipp.io import Vectors
 from fipp.linalg import unit_rows
 
-# Letters and digits, joined by apostrophes and hyphens: "aujourd'hui", "multi-user".
+# Letters and digits joined by apostrophes and hyphens: "aujourd'hui", "multi-user".
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _MISSING_SHOWN = 10
-# Squared singular values below this share of the largest are rounding errors of float32.
+# Eigenvalues below this share of the largest are rounding errors of float32.
 _NO_DIRECTION = 1e-9
 
 Map = Callable[[NDArray[Any]], NDArray[Any]]
@@ -33,12 +33,12 @@ class Coverage:
     Attributes
     ----------
     words, found : int
-        Words of all texts, and those of them that have a vector. A word that is found only in its parts, such as
-        ``l'eau`` in ``l`` and ``eau``, counts as its parts.
+        Words of all texts, and those that have a vector. A word of which only the parts are found, such as ``l`` and
+        ``eau`` of ``l'eau``, counts as its parts.
     distinct, distinct_found : int
         The same, each word counted once.
     texts, empty : int
-        Texts, and those of them of which no word has a vector.
+        Texts, and those without a single word that has a vector.
     missing : tuple of (str, int)
         The words without a vector that occur most often.
 
@@ -62,7 +62,7 @@ class Coverage:
         return self.found / self.words if self.words else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it."""
+        """Return everything as numbers and text that JSON can hold."""
         counts = {name: getattr(self, name) for name in ("words", "found", "distinct", "distinct_found", "texts")}
         return {**counts, "empty": self.empty, "share": self.share, "missing": [list(word) for word in self.missing]}
 
@@ -75,7 +75,7 @@ class Coverage:
 
 
 class Padded(NamedTuple):
-    """Some texts as a rectangle of row numbers; behind the end of a text stands the number of rows, which is none."""
+    """Some texts as a rectangle of row numbers, filled up with the number of rows, which is not a row."""
 
     ids: NDArray[np.int64]
     lengths: NDArray[np.int64]
@@ -90,7 +90,7 @@ class EncodedTexts:
     ids : ndarray of int32
         A row of ``matrix`` for each word, text after text.
     offsets : ndarray of int64 of shape (texts + 1,)
-        Where each text begins in ``ids``, and the end.
+        Where each text begins in ``ids``, and where the last one ends.
     matrix : ndarray of float32 of shape (words in use, d)
         Vectors of the words that occur.
     coverage : Coverage
@@ -120,7 +120,7 @@ class EncodedTexts:
         return self.ids, self.offsets, self.matrix
 
     def padded(self, rows: NDArray[np.int64], max_words: int, at_least: int = 1) -> Padded:
-        """Return these texts as a rectangle, cut after ``max_words``, and at least so wide.
+        """Return these texts as a rectangle, cut after ``max_words`` and ``at_least`` so many words wide.
 
         Examples
         --------
@@ -138,11 +138,11 @@ class EncodedTexts:
         return Padded(ids, lengths)
 
     def span(self) -> NDArray[np.float32] | None:
-        """Return orthonormal directions, in columns, that hold all vectors in use; None if nothing less than d does.
+        """Return an orthonormal basis, in columns, of the span of all vectors in use; None if it is the whole space.
 
-        A source of fewer dimensions than the target fills a part of the shared space only. In the rest a network has
-        random weights that no training can mend, and the target's words would meet them: the bias that the paper
-        speaks of where it aligns different dimensions. Networks therefore see this part alone.
+        A source with fewer dimensions than the target fills only a part of the shared space. Outside that part, a
+        network keeps its random initial weights, which the target's words would meet: the bias that the paper mentions
+        where it aligns different dimensions. Networks therefore see the span only.
         """
         X = self.matrix.astype(np.float64)
         values, directions = np.linalg.eigh(X.T @ X)
@@ -150,7 +150,7 @@ class EncodedTexts:
         return None if kept.shape[1] == len(values) else kept.astype(np.float32)
 
     def within(self, span: NDArray[np.float32] | None) -> EncodedTexts:
-        """Return the same texts with vectors as coordinates in a span; as they are if it is None.
+        """Return the same texts with vectors as coordinates in a span; unchanged if it is None.
 
         Examples
         --------
@@ -192,8 +192,8 @@ def tokenize(text: str) -> list[str]:
 def encode(texts: Iterable[str], vectors: Vectors, transform: Map | None = None) -> EncodedTexts:
     """Look up the words of texts.
 
-    Each different word is sought once, as `Vectors.find` does; one that is absent is taken apart at its apostrophes
-    and hyphens. Only vectors of words that occur are mapped.
+    Each distinct word is looked up once by `Vectors.find`; a word without a vector is split at its apostrophes and
+    hyphens. Only vectors of words that occur are mapped.
 
     Parameters
     ----------
@@ -202,8 +202,8 @@ def encode(texts: Iterable[str], vectors: Vectors, transform: Map | None = None)
     vectors : Vectors
         The vocabulary.
     transform : callable, optional
-        Maps rows of ``vectors.matrix`` to the space wanted. Vectors are scaled to unit length after it, for methods
-        differ in the lengths that they give to the two sides.
+        Maps rows of ``vectors.matrix`` to the shared space. Vectors are scaled to unit length afterwards, because
+        methods differ in the lengths of the two sides.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def encode(texts: Iterable[str], vectors: Vectors, transform: Map | None = None)
 def _number_words(texts: Iterable[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
     """Return a number for each word of the texts, where the texts begin, and the words by their numbers."""
     if isinstance(texts, str):
-        raise FippError("these are several texts, not one: put it in a list")
+        raise FippError("texts must be several: to encode a single text, put it in a list")
     numbers: dict[str, int] = {}
     sequence: list[int] = []
     offsets = [0]
@@ -248,7 +248,7 @@ def _number_words(texts: Iterable[str]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def _look_up(distinct: list[str], vectors: Vectors) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-    """Return the parts of each word, itself if it has a vector: where they begin, their rows (-1 is none), text."""
+    """Return the parts of each word (the word itself if it has a vector): where they begin, their rows, their text."""
     whole = vectors.find(distinct)
     pieces = [
         [word] if row >= 0 or len(split := _PART.findall(word)) == 1 else split

@@ -1,4 +1,4 @@
-"""What the networks of all tasks share: how one is trained on encoded texts, and tells of others block by block."""
+"""What the networks of all tasks share: training on encoded texts, and prediction block by block."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from fipp.evaluate._torch import choose_device, require_torch
+from fipp._optional import require
+from fipp._progress import Progress
 from fipp.exceptions import FippError
-from fipp.linalg import Progress
 
 if TYPE_CHECKING:
     import torch
 
 
 class NetworkClassifier(BaseEstimator, ABC):
-    """A classifier by a network over fixed word vectors; a kind of network fills in the steps at the end.
+    """A classifier by a network over fixed word vectors; subclasses fill in the steps at the end.
 
-    Its settings include ``dropout``, ``max_words``, ``device``, ``random_state`` and those of `TrainingSettings`.
+    Its settings include ``dropout``, ``max_words``, ``device``, ``random_state`` and those of `TrainingSettings`. Only
+    its methods import torch, so that the classifiers can be listed without it.
     """
 
     _what: ClassVar[str]
@@ -32,8 +33,8 @@ class NetworkClassifier(BaseEstimator, ABC):
 
     def fit(self, texts: Any, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Self:
         """Train on encoded texts and their labels."""
-        torch = require_torch(self._what)
-        from fipp.evaluate._torch_training import TrainingSettings, fingerprint_of, seeded, train
+        torch = require("torch", self._what, extra="torch")
+        from fipp.tasks._training import TrainingSettings, choose_device, fingerprint_of, seeded, train
 
         self._check()
         if self.max_words < 1 or not 0 <= self.dropout < 1:
@@ -47,7 +48,7 @@ class NetworkClassifier(BaseEstimator, ABC):
             self.network_ = self._make_network(texts.dim, labels).to(device)
         wanted = torch.tensor(labels, device=device)
         names = set(TrainingSettings.__dataclass_fields__) & set(self.get_params())
-        trained = train(
+        self.history_, self.best_epoch_ = train(
             self.network_,
             lambda rows: self._loss(self._scores(texts, rows), wanted[torch.from_numpy(rows).to(device)]),
             len(texts),
@@ -55,12 +56,11 @@ class NetworkClassifier(BaseEstimator, ABC):
             fingerprint=fingerprint_of(self.get_params(), *texts.arrays(), labels),
             progress=progress,
         )
-        self.history_, self.best_epoch_ = trained.history, trained.best_epoch
         return self
 
     def predict(self, texts: Any) -> NDArray[Any]:
-        """Tell the labels of encoded texts."""
-        torch = require_torch(self._what)
+        """Return the labels of encoded texts."""
+        torch = require("torch", self._what, extra="torch")
         texts = texts.within(self.span_)
         rows = np.arange(len(texts))
         blocks = []
@@ -72,20 +72,20 @@ class NetworkClassifier(BaseEstimator, ABC):
 
     @abstractmethod
     def _check(self) -> None:
-        """Refuse settings of this kind of network that cannot be."""
+        """Refuse settings of this kind of network that make no sense."""
 
     @abstractmethod
     def _make_network(self, dim: int, labels: NDArray[np.int8]) -> torch.nn.Module:
-        """Return the network with its first parameters."""
+        """Return the network with its initial parameters."""
 
     @abstractmethod
     def _scores(self, texts: Any, rows: NDArray[np.int64]) -> torch.Tensor:
-        """Return what the network says of the texts with these row numbers."""
+        """Return the output of the network for the texts with these row numbers."""
 
     @abstractmethod
     def _loss(self, scores: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-        """Return the mean loss of what it says."""
+        """Return the mean loss of that output."""
 
     @abstractmethod
     def _decide(self, scores: torch.Tensor) -> torch.Tensor:
-        """Return the labels that it comes to."""
+        """Return the labels that follow from that output."""

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fipp import Vectors
-from fipp.evaluate.documents import CNNClassifier, encode
-from fipp.evaluate.inference import EncodedPairs, ESIMClassifier
 from fipp.exceptions import FippError
+from fipp.tasks import CNNClassifier, ESIMClassifier, encode
+from fipp.tasks._inference import EncodedPairs
 
 
 def test_the_networks_say_what_to_install(monkeypatch):

@@ -4,8 +4,8 @@ import tarfile
 
 import pytest
 
-from fipp.evaluate.documents import load_ted
 from fipp.exceptions import FippError
+from fipp.tasks import load_ted
 
 # Talk 5 is about arts and business, talk 12 about business alone, talk 130 about neither.
 TALKS = {"5": "hello_en ,_en world_en _UNK_ it's_en", "12": "money_en unk_en matters_en", "130": "fish_en swim_en"}
@@ -98,8 +98,8 @@ def test_what_is_not_there_is_said_with_what_is(corpus, archive, tmp_path):
 
 def test_an_archive_that_was_cut_is_refused(archive):
     archive.write_bytes(archive.read_bytes()[:-40])
-    with pytest.raises(FippError, match="no whole tar archive"):
+    with pytest.raises(FippError, match="not a complete tar archive"):
         load_ted(archive, "en-fr", "test")
     archive.write_bytes(b"<html>not found</html>" * 100)
-    with pytest.raises(FippError, match="no whole tar archive"):
+    with pytest.raises(FippError, match="not a complete tar archive"):
         load_ted(archive, "en-fr", "test")

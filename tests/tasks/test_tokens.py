@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fipp import Vectors
-from fipp.evaluate.documents import encode, tokenize
 from fipp.exceptions import FippError
+from fipp.tasks import encode, tokenize
 
 VECTORS = Vectors(["eau", "aujourd'hui", "l", "Paris", "3d"], np.arange(10, dtype=float).reshape(5, 2) + 1)
 TEXTS = ["L'eau, aujourd'hui!", "", "À Paris: 3D paris-eau xyz", "xyz zyx xyz"]

@@ -1,4 +1,4 @@
-"""Is one model better than another, or was it luck: two results on the same queries."""
+"""Whether one result is better than another on the same queries, or the difference is chance."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.evaluate._bli import BLIResult
-from fipp.evaluate._resampling import bootstrap_interval, sign_flip_p_value
+from fipp.evaluate._result import BLIResult
+from fipp.evaluate._statistics import bootstrap_interval, sign_flip_p_value
 from fipp.exceptions import FippError
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """The difference of two results on the same queries, first less second.
+class PairedComparison:
+    """The difference of two results on the same queries, first minus second.
 
     Attributes
     ----------
@@ -25,19 +25,19 @@ class Comparison:
     first, second : float
         The two scores.
     difference : float
-        First less second.
+        First minus second.
     low, high : float
         Paired bootstrap interval of the difference.
     level : float
         The level of that interval.
     p_value : float
-        How often so large a difference, either way, comes of exchanging the two models by chance, query by query.
-    pairs : int
+        How often swapping the two models at random, query by query, makes a difference at least as large, either way.
+    n_queries : int
         The number of queries.
 
     Examples
     --------
-    >>> print(Comparison("map", 0.52, 0.5, 0.02, 0.011, 0.03, 0.95, 0.0004, 1500))
+    >>> print(PairedComparison("map", 0.52, 0.5, 0.02, 0.011, 0.03, 0.95, 0.0004, 1500))
     MAP 0.5200 - 0.5000 = +0.0200 (95 % interval +0.0110 to +0.0300, p = 0.0004, 1,500 queries)
     """
 
@@ -49,7 +49,7 @@ class Comparison:
     high: float
     level: float
     p_value: float
-    pairs: int
+    n_queries: int
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as numbers and text that JSON can hold."""
@@ -59,11 +59,11 @@ class Comparison:
         return (
             f"{self.measure.upper()} {self.first:.4f} - {self.second:.4f} = {self.difference:+.4f} "
             f"({100 * self.level:g} % interval {self.low:+.4f} to {self.high:+.4f}, p = {self.p_value:.4f}, "
-            f"{self.pairs:,} queries)"
+            f"{self.n_queries:,} queries)"
         )
 
 
-def compare(
+def compare_results(
     first: BLIResult,
     second: BLIResult,
     measure: str = "map",
@@ -71,26 +71,26 @@ def compare(
     level: float = 0.95,
     n_resamples: int = 10_000,
     random_state: int = 0,
-) -> Comparison:
-    """Tell whether two results on the same queries differ by more than chance.
+) -> PairedComparison:
+    """Test whether two results on the same queries differ by more than chance.
 
     Parameters
     ----------
     first, second : BLIResult
-        Of two models, or of two ways of retrieval, on one test dictionary. Queries are told apart by their words if
-        both results know them, otherwise by their row numbers.
+        Results of two models, or of two kinds of retrieval, on one test dictionary. Queries are matched by their words
+        if both results know them, otherwise by their row numbers.
     measure : {"map", "mrr", "p@1", "p@5", "p@10"}, default="map"
         The score to compare.
     level : float, default=0.95
-        Of the paired bootstrap interval.
+        The level of the paired bootstrap interval.
     n_resamples : int, default=10000
-        Resamples of the interval, and throws of the sign-flip permutation test.
+        Resamples of the interval, and of the sign-flip permutation test.
     random_state : int, default=0
         The seed of both.
 
     Returns
     -------
-    Comparison
+    PairedComparison
 
     Raises
     ------
@@ -103,8 +103,8 @@ def compare(
     >>> demo = fipp.datasets.load_demo()
     >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
     >>> csls, cosine = (alignment.evaluate(demo.test, retrieval=way) for way in ("csls", "cosine"))
-    >>> comparison = compare(csls, cosine)
-    >>> comparison.pairs, comparison.low < comparison.difference < comparison.high
+    >>> comparison = compare_results(csls, cosine)
+    >>> comparison.n_queries, comparison.low < comparison.difference < comparison.high
     (200, True)
     """
     own, other = _names(first, second)
@@ -113,9 +113,9 @@ def compare(
         raise FippError(_difference_of_queries(own, other))
     values = first.per_query(measure)
     differences: NDArray[np.float64] = values - second.per_query(measure)[[place[name] for name in own]]
-    draws = {"n_resamples": n_resamples, "random_state": random_state}
-    low, high = bootstrap_interval(differences, level, **draws)
-    return Comparison(
+    draws: dict[str, Any] = {"n_resamples": n_resamples, "random_state": random_state}
+    low, high = bootstrap_interval(differences, level=level, **draws)
+    return PairedComparison(
         measure=measure,
         first=float(values.mean()),
         second=float(values.mean() - differences.mean()),
@@ -124,7 +124,7 @@ def compare(
         high=high,
         level=level,
         p_value=sign_flip_p_value(differences, **draws),
-        pairs=len(differences),
+        n_queries=len(differences),
     )
 
 
@@ -132,7 +132,7 @@ def _names(first: BLIResult, second: BLIResult) -> tuple[Sequence[Hashable], Seq
     if first.words is not None and second.words is not None:
         return first.words, second.words
     if first.queries is None or second.queries is None:
-        raise FippError("these results do not know their queries: compare results of bli or Alignment.evaluate")
+        raise FippError("these results do not know their queries: compare results that bli or Alignment.evaluate made")
     return first.queries.tolist(), second.queries.tolist()
 
 

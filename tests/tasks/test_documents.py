@@ -6,16 +6,16 @@ from downstream_samples import TOPICS, topical
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 import fipp
-from fipp.evaluate._tokens import Coverage
-from fipp.evaluate.documents import (
+from fipp.exceptions import FippError
+from fipp.tasks import (
+    Coverage,
     DocumentCorpus,
     DocumentResult,
-    LogisticClassifier,
-    f1_difference,
-    mean_f1_interval,
+    LogisticTopics,
+    difference_interval,
+    mean_interval,
     transfer,
 )
-from fipp.exceptions import FippError
 
 SOME = Coverage(10, 9, 5, 4, 2, 0)
 
@@ -42,7 +42,7 @@ def test_a_topic_carried_by_translated_words_transfers_by_the_baseline(sample, a
 def test_measures_are_those_of_scikit_learn(rng):
     labels = rng.integers(2, size=(300, 5)).astype(np.int8)
     predicted = rng.random((300, 5)) < 0.3
-    result = DocumentResult(predicted, labels, tuple("abcde"), "x", SOME, SOME)
+    result = DocumentResult(predicted, labels, "x", SOME, SOME, tuple("abcde"))
     for measure, average, ours in [
         (f1_score, "micro", result.micro_f1),
         (f1_score, "macro", result.macro_f1),
@@ -57,15 +57,15 @@ def test_labels_of_neither_set_do_not_count(rng):
     labels = rng.integers(2, size=(100, 1)).astype(np.int8)
     predicted = rng.random((100, 1)) < 0.5
     more = DocumentResult(
-        np.vstack([predicted, ~predicted]), np.vstack([labels, np.full_like(labels, -1)]), ("a",), "x", SOME, SOME
+        np.vstack([predicted, ~predicted]), np.vstack([labels, np.full_like(labels, -1)]), "x", SOME, SOME, ("a",)
     )
-    assert more.micro_f1 == DocumentResult(predicted, labels, ("a",), "x", SOME, SOME).micro_f1
+    assert more.micro_f1 == DocumentResult(predicted, labels, "x", SOME, SOME, ("a",)).micro_f1
 
 
 def test_the_interval_holds_the_measure_and_shrinks_with_texts(rng):
     labels = rng.integers(2, size=(2000, 3)).astype(np.int8)
     predicted = (labels == 1) ^ (rng.random(labels.shape) < 0.2)
-    wide, narrow = (DocumentResult(predicted[:n], labels[:n], tuple("abc"), "x", SOME, SOME) for n in (100, 2000))
+    wide, narrow = (DocumentResult(predicted[:n], labels[:n], "x", SOME, SOME, tuple("abc")) for n in (100, 2000))
     for result in (wide, narrow):
         low, high = result.interval()
         assert low < result.micro_f1 < high
@@ -76,18 +76,18 @@ def test_a_difference_of_the_same_texts_is_surer_than_two_intervals(rng):
     labels = rng.integers(2, size=(500, 3)).astype(np.int8)
     wrong = rng.random(labels.shape) < 0.3
     better = wrong & (rng.random(labels.shape) < 0.9)
-    first, second = (DocumentResult((labels == 1) ^ w, labels, tuple("abc"), "x", SOME, SOME) for w in (better, wrong))
-    low, high = f1_difference(first, second)
+    first, second = (DocumentResult((labels == 1) ^ w, labels, "x", SOME, SOME, tuple("abc")) for w in (better, wrong))
+    low, high = difference_interval(first, second)
     assert 0 < low < first.micro_f1 - second.micro_f1 < high
     assert first.interval().low < second.interval().high  # they overlap
     with pytest.raises(FippError, match="not of the same texts"):
-        f1_difference(first, DocumentResult(first.predicted, 1 - labels, tuple("abc"), "x", SOME, SOME))
+        difference_interval(first, DocumentResult(first.predicted, 1 - labels, "x", SOME, SOME, tuple("abc")))
 
 
 def test_the_interval_of_a_mean_over_trainings_is_that_of_the_same_texts_drawn_for_all(rng):
     labels = rng.integers(2, size=(300, 3)).astype(np.int8)
     trainings = [
-        DocumentResult((labels == 1) ^ (rng.random(labels.shape) < wrong), labels, tuple("abc"), "x", SOME, SOME)
+        DocumentResult((labels == 1) ^ (rng.random(labels.shape) < wrong), labels, "x", SOME, SOME, tuple("abc"))
         for wrong in (0.2, 0.3)
     ]
     draw = np.random.default_rng(0)
@@ -95,8 +95,8 @@ def test_the_interval_of_a_mean_over_trainings_is_that_of_the_same_texts_drawn_f
     for _ in range(1000):
         rows = draw.integers(300, size=300)
         means.append(np.mean([f1_score(labels[rows], r.predicted[rows], average="micro") for r in trainings]))
-    np.testing.assert_allclose(mean_f1_interval(trainings), np.quantile(means, [0.025, 0.975]))
-    assert mean_f1_interval(trainings[:1]) == trainings[0].interval()
+    np.testing.assert_allclose(mean_interval(trainings), np.quantile(means, [0.025, 0.975]))
+    assert mean_interval(trainings[:1]) == trainings[0].interval()
 
 
 def test_a_topic_without_two_sides_is_decided_by_the_one_there_is(sample, aligned):
@@ -148,9 +148,9 @@ def test_mistakes_are_said_before_anything_is_learned(sample, aligned):
 
 def test_a_classifier_given_itself_is_not_changed(sample, aligned):
     _, train, test = sample
-    own = LogisticClassifier(C=1.0)
+    own = LogisticTopics(C=1.0)
     result = transfer(aligned, train, test, own)
-    assert result.classifier == "LogisticClassifier" and not hasattr(own, "models_")
+    assert result.classifier == "LogisticTopics" and not hasattr(own, "models_")
     assert "micro-averaged F1" in str(result)
     told = result.as_dict(interval=0.95)
     assert told["interval"][0] <= told["micro_f1"] <= told["interval"][1] and set(told["topics"]) == set(TOPICS)

@@ -6,11 +6,9 @@ import pytest
 from downstream_samples import lexical
 
 import fipp
-from fipp.evaluate._crosslingual import Side
-from fipp.evaluate._tokens import Coverage
-from fipp.evaluate.inference import ESIMClassifier, InferenceCorpus, InferenceResult, LogisticInference, transfer
-from fipp.evaluate.inference._transfer import _encode
+from fipp.evaluate import Side
 from fipp.exceptions import FippError
+from fipp.tasks import Coverage, ESIMClassifier, InferenceCorpus, InferenceResult, LogisticInference, transfer
 
 SOME = Coverage(10, 9, 5, 4, 2, 0)
 SMALL = {"hidden": 8, "epochs": 3, "learning_rate": 0.01, "device": "cpu"}
@@ -40,7 +38,7 @@ def aligned(sample):
 def pairs(sample):
     languages, train, _ = sample
     some = train.take(np.arange(100))
-    return _encode(some, Side(languages.source)), some.labels
+    return some._encode(Side(languages.source)), some.labels
 
 
 def test_a_rule_carried_by_lexical_relations_transfers(torch, sample, aligned):
@@ -62,8 +60,8 @@ def test_the_baseline_learns_the_rule_in_part(sample, aligned):
 
 
 def test_the_score_of_a_pair_does_not_depend_on_its_batch(torch, pairs):
-    from fipp.evaluate._torch_lookup import look_up
-    from fipp.evaluate.inference._esim import ESIM
+    from fipp.tasks._torch_networks import ESIM
+    from fipp.tasks._training import look_up
 
     encoded, _ = pairs
     torch.manual_seed(0)
@@ -85,7 +83,7 @@ def test_the_score_of_a_pair_does_not_depend_on_its_batch(torch, pairs):
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-10), ("float32", 1e-5)])
 def test_scores_are_those_of_the_paper_s_equations_one_pair_at_a_time(torch, rng, precision, tolerance):
-    from fipp.evaluate.inference._esim import ESIM
+    from fipp.tasks._torch_networks import ESIM
 
     d, lengths = 7, [(1, 4), (6, 2), (3, 3), (5, 6), (1, 1), (0, 2)]
     network = ESIM(d, 5, 3, 0.5).eval()
@@ -111,7 +109,7 @@ def test_scores_are_those_of_the_paper_s_equations_one_pair_at_a_time(torch, rng
 
 
 def test_the_soft_alignment_is_that_of_a_loop(torch):
-    from fipp.evaluate.inference._esim import _weights
+    from fipp.tasks._torch_networks import _weights
 
     e = torch.tensor([[[1.0, 2.0, 9.0], [0.0, 0.0, 9.0]]])
     weights = _weights(e, torch.tensor([[[True, True, False]]]))[0].numpy()

@@ -1,28 +1,28 @@
-"""The same measurement for one method of alignment after another."""
+"""The same measurement for every method of alignment."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from fipp._align import align
+from fipp._alignment import Alignment
+from fipp.aligners import METHODS
 from fipp.exceptions import FippError
 from fipp.io import Lexicon, Vectors
 
-if TYPE_CHECKING:
-    from fipp._alignment import Alignment
-
 NOT_ALIGNED = "none"
-"""The name that stands for taking the vectors as they are."""
+"""The name that stands for using the vectors as they are."""
 
 Result = TypeVar("Result")
 _FAILURES = (FippError, np.linalg.LinAlgError, ValueError, ArithmeticError, ImportError, NotImplementedError)
 
 
 class Outcome(NamedTuple, Generic[Result]):
-    """What came of a method: a result, or the reason why there is none; and the processor time of both steps."""
+    """The result of a method, or the reason why there is none; and the processor time of both steps."""
 
     method: str
     result: Result | None
@@ -38,7 +38,7 @@ def each_method(
     methods: Iterable[str],
     measure: Callable[[str, Alignment | tuple[Vectors, Vectors]], Result],
 ) -> Iterator[Outcome[Result]]:
-    """Align by each method with its default settings, and measure what comes of it.
+    """Align by each method with its default settings, and measure the outcome.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def each_method(
     lexicon : Lexicon
         The seed.
     methods : iterable of str
-        Names as `fipp.align` knows them; ``"none"`` takes the vectors as they are.
+        Names as `fipp.align` knows them; ``"none"`` uses the vectors as they are.
     measure : callable
         Called with the method's name and the alignment, or the pair of vectors.
 
@@ -80,24 +80,19 @@ def each_method(
 
 
 def _align(source: Vectors, target: Vectors, lexicon: Lexicon, method: str) -> Alignment:
-    """Align; a method that finds its pairs by their spelling gets none, or it would be another."""
-    from fipp._align import align
-    from fipp.aligners import METHODS
-
+    # A method that finds its pairs by their spelling is given none, or it would be a different method.
     finds_pairs = method in METHODS and METHODS[method].takes_identical_words
     return align(source, target, None if finds_pairs else lexicon, method)
 
 
 def check_methods(methods: Iterable[str] | None) -> list[str]:
-    """Return the methods of these names, all that there are if it is None; refuse a name that is not known.
+    """Return the methods of these names, or all if it is None; refuse an unknown name.
 
     Examples
     --------
     >>> check_methods(["fipp", "none"])
     ['fipp', 'none']
     """
-    from fipp.aligners import METHODS
-
     if methods is None:
         return [NOT_ALIGNED, *METHODS]
     chosen = list(dict.fromkeys(methods))

@@ -1,11 +1,12 @@
-"""MultiNLI and XNLI from the files that they are published in.
+"""MultiNLI and XNLI, read from the files that their authors publish.
 
 MultiNLI 1.0 (Williams et al. 2018, cims.nyu.edu/~sbowman/multinli) is "distributed in a single ZIP file containing the
 corpus as both JSON lines (jsonl) and tab-separated text (txt)"; the columns of the latter are ``gold_label``,
 ``sentence1_binary_parse``, ``sentence2_binary_parse``, ``sentence1_parse``, ``sentence2_parse``, ``sentence1``,
 ``sentence2``, ``promptID``, ``pairID``, ``genre``, ``label1`` to ``label5``. XNLI 1.0 (Conneau et al. 2018) has
-``language`` before and ``sentence1_tokenized``, ``sentence2_tokenized``, ``match`` behind them, in ``xnli.dev.tsv`` and
-``xnli.test.tsv``, and the same fields in ``.jsonl``. A ``gold_label`` of ``-`` says that the annotators did not agree.
+``language`` before them and ``sentence1_tokenized``, ``sentence2_tokenized``, ``match`` after them, in
+``xnli.dev.tsv`` and ``xnli.test.tsv``, and the same fields in ``.jsonl``. A ``gold_label`` of ``-`` means that the
+annotators did not agree.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fipp.evaluate.inference._corpus import LABELS, InferenceCorpus
 from fipp.exceptions import FippError
 from fipp.io._report import counted, quoted
 from fipp.io._stream import read_batches
+from fipp.tasks._inference import InferenceCorpus
 
 _FIELDS = ("gold_label", "sentence1", "sentence2")
 _UNDECIDED = "-"
 
 
 def load_multinli(path: str | os.PathLike[str], *, limit: int | None = None) -> InferenceCorpus:
-    r"""Read a file of MultiNLI (or SNLI): ``.jsonl`` or tab-separated ``.txt``, told by its content, compressed or not.
+    r"""Read a file of MultiNLI (or SNLI): ``.jsonl`` or tab-separated ``.txt``, compressed or not.
+
+    The format is detected from the content.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ def load_multinli(path: str | os.PathLike[str], *, limit: int | None = None) -> 
     Raises
     ------
     FippError
-        If a line is cut or lacks a field, or has another label; the line is named.
+        If a line is cut, lacks a field or has another label; the error names the line.
 
     Examples
     --------
@@ -58,7 +61,7 @@ def load_multinli(path: str | os.PathLike[str], *, limit: int | None = None) -> 
 
 
 def load_xnli(path: str | os.PathLike[str], language: str, *, limit: int | None = None) -> InferenceCorpus:
-    r"""Read the pairs of one language from a file of XNLI: ``.tsv`` or ``.jsonl``, told by its content.
+    r"""Read the pairs of one language from a file of XNLI: ``.tsv`` or ``.jsonl``.
 
     Parameters
     ----------
@@ -92,6 +95,7 @@ def load_xnli(path: str | os.PathLike[str], language: str, *, limit: int | None 
 
 def _corpus(path: Path, language: str | None, limit: int | None) -> InferenceCorpus:
     premises, hypotheses, labels, undecided = [], [], [], 0
+    known = InferenceCorpus.label_names
     languages: set[str] = set()
     for where, record in _records(path, language is not None):
         if language is not None:
@@ -102,8 +106,8 @@ def _corpus(path: Path, language: str | None, limit: int | None) -> InferenceCor
         if label == _UNDECIDED:
             undecided += 1
             continue
-        if label not in LABELS:
-            raise FippError(f"{where} has the label {quoted(label)}, which is none of {', '.join(LABELS)} and -")
+        if label not in known:
+            raise FippError(f"{where} has the label {quoted(label)}, which is none of {', '.join(known)} and -")
         premises.append(record["sentence1"])
         hypotheses.append(record["sentence2"])
         labels.append(label)
@@ -117,7 +121,7 @@ def _corpus(path: Path, language: str | None, limit: int | None) -> InferenceCor
 
 
 def _records(path: Path, with_language: bool) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the fields that are wanted of each line, with the line's name for errors."""
+    """Yield the wanted fields of each line, with the line's name for errors."""
     wanted = ("language", *_FIELDS) if with_language else _FIELDS
     columns: dict[str, int] = {}
     widths = range(0)
@@ -167,8 +171,8 @@ def _from_columns(line: str, columns: dict[str, int], widths: range, where: str)
     if len(fields) not in widths:
         few = len(fields) < widths.start
         raise FippError(
-            f"{where} has {counted(len(fields), 'field')} where {widths.stop - 1} belong"
-            f"{'; the file was cut, or is another' if few else ''}"
+            f"{where} has {counted(len(fields), 'field')} where {widths.stop - 1} are expected"
+            f"{'; the file was cut, or has another layout' if few else ''}"
         )
     return {name: fields[column] for name, column in columns.items()}
 
@@ -177,9 +181,11 @@ def _from_json(line: str, wanted: tuple[str, ...], where: str) -> dict[str, str]
     try:
         record: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise FippError(f"{where} is no whole JSON record ({error}): the file was cut or is another") from error
+        raise FippError(
+            f"{where} is not a whole JSON record ({error}): the file was cut or has another format"
+        ) from error
     if not isinstance(record, dict):
-        raise FippError(f"{where} is no JSON record with fields")
+        raise FippError(f"{where} is not a JSON record with fields")
     for name in wanted:
         if not isinstance(record.get(name), str):
             raise FippError(f"{where} has no field {name!r} with text in it")

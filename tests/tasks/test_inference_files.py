@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from fipp.evaluate.inference import load_multinli, load_xnli
 from fipp.exceptions import FippError
+from fipp.tasks import load_multinli, load_xnli
 
 # The first lines of both corpora as their documentation shows them.
 MULTINLI = [
@@ -103,7 +103,7 @@ def test_a_cut_file_is_refused_with_its_line(xnli, tmp_path, kept):
     [
         ("gold_label", "label", "no column 'gold_label'"),
         ("contradiction\t", "no\t", "has the label 'no'"),
-        ("It was dry.", "It\twas dry.", "line 4 .* has 16 fields where 15 belong"),
+        ("It was dry.", "It\twas dry.", "line 4 .* has 16 fields where 15 are expected"),
     ],
 )
 def test_malformed_lines_are_refused_with_the_reason(multinli, old, new, message):

@@ -7,9 +7,9 @@ import pytest
 from downstream_samples import TOPICS, topical
 
 import fipp
-from fipp.evaluate.documents import CNNClassifier, DocumentCorpus, encode, transfer
 from fipp.exceptions import FippError
 from fipp.io._model import read_model, write_model
+from fipp.tasks import CNNClassifier, DocumentCorpus, encode, transfer
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -52,8 +52,8 @@ def test_a_topic_carried_by_translated_words_transfers(sample, aligned, shared):
 
 
 def test_the_network_is_a_loop_over_windows(texts):
-    from fipp.evaluate._torch_lookup import look_up
-    from fipp.evaluate.documents._cnn import TopicCNN
+    from fipp.tasks._torch_networks import TopicCNN
+    from fipp.tasks._training import look_up
 
     encoded, _ = texts
     torch.manual_seed(0)
@@ -81,7 +81,7 @@ def test_the_network_is_a_loop_over_windows(texts):
 
 
 def test_labels_of_neither_set_have_no_part_in_the_loss():
-    from fipp.evaluate.documents._cnn import masked_loss
+    from fipp.tasks._torch_networks import masked_loss
 
     logits = torch.tensor([[0.5, -1.0], [2.0, 3.0]])
     labels = torch.tensor([[1, -1], [0, 1]], dtype=torch.int8)

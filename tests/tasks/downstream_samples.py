@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from fipp import Lexicon, Vectors
-from fipp.evaluate.documents import DocumentCorpus
-from fipp.evaluate.inference import LABELS, InferenceCorpus
+from fipp.tasks import DocumentCorpus, InferenceCorpus
 
 TOPICS = ("arts", "health", "science", "trade")
 _DIMENSIONS = 20
@@ -71,8 +70,8 @@ def lexical() -> tuple[Languages, InferenceCorpus, InferenceCorpus]:
             concept = 2 * rng.integers(_CONCEPTS // 2) + part
             denial = _NEUTRAL + 2 * _CONCEPTS + 2 * rng.integers(_DENIALS // 2) + part
             first, other = rng.integers(_NEUTRAL, size=2)
-            said = other if LABELS[label] == "neutral" else _NEUTRAL + _CONCEPTS + concept
-            opening = denial if LABELS[label] == "contradiction" else first
+            said = other if InferenceCorpus.label_names[label] == "neutral" else _NEUTRAL + _CONCEPTS + concept
+            opening = denial if InferenceCorpus.label_names[label] == "contradiction" else first
             premises.append(sentence(letter, [first, _NEUTRAL + concept]))
             hypotheses.append(sentence(letter, [opening, said]))
         return InferenceCorpus(premises, hypotheses, labels)

@@ -1,0 +1,34 @@
+"""The paper's downstream tasks (section 5.2): classifiers trained in one language and tested in another."""
+
+from fipp.tasks._documents import CNNClassifier, DocumentCorpus, DocumentResult, LogisticTopics
+from fipp.tasks._inference import ESIMClassifier, InferenceCorpus, InferenceResult, LogisticInference
+from fipp.tasks._methods import NOT_ALIGNED, Outcome, check_methods, each_method
+from fipp.tasks._nli_files import load_multinli, load_xnli
+from fipp.tasks._ted import load_ted
+from fipp.tasks._texts import Coverage, EncodedTexts, encode, tokenize
+from fipp.tasks._transfer import difference_interval, mean_interval, transfer
+
+__all__ = [
+    "NOT_ALIGNED",
+    "CNNClassifier",
+    "Coverage",
+    "DocumentCorpus",
+    "DocumentResult",
+    "ESIMClassifier",
+    "EncodedTexts",
+    "InferenceCorpus",
+    "InferenceResult",
+    "LogisticInference",
+    "LogisticTopics",
+    "Outcome",
+    "check_methods",
+    "difference_interval",
+    "each_method",
+    "encode",
+    "load_multinli",
+    "load_ted",
+    "load_xnli",
+    "mean_interval",
+    "tokenize",
+    "transfer",
+]
