@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from fipp._version import __version__
 from fipp.aligners import BaseAligner
 from fipp.aligners._state import from_state, to_state
 from fipp.evaluate import BLIResult, Slice, bli, seed_keys, seen_queries, self_evaluate, side_of
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Vectors
 from fipp.io._model import read_model, write_model
 from fipp.retrieve import neighbours
@@ -282,7 +281,7 @@ class Alignment:
             seen=seen_queries(self._known(), source, target, lookup.rows),
         )
         if result.seen_pairs:
-            warnings.warn(str(result.seed_note()), FippWarning, stacklevel=2)
+            warn(str(result.seed_note()))
         self.scores[result.retrieval] = result.as_dict()
         return result
 
@@ -411,11 +410,9 @@ def _check_vectors(
     difference = np.linalg.norm(vectors.matrix[rows[found]] - probe[found])
     # Not to the last bit: the same vectors may have been stored with fewer digits.
     if not found.any() or difference > 1e-2 * np.linalg.norm(probe[found]):
-        warnings.warn(
+        warn(
             f"{path} was fitted on other {side} vectors than these: their dimension is the same, but not their "
-            "values. What it gives for them means nothing unless they are of the same model",
-            FippWarning,
-            stacklevel=3,
+            "values. What it gives for them means nothing unless they are of the same model"
         )
 
 

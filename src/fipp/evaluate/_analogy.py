@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.evaluate._similarity import MAX_BYTES, Side, side_of
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io import Vectors
 from fipp.io._report import MALFORMED, Inspector, counted
 from fipp.io._stream import read_batches
@@ -246,7 +245,7 @@ def load_analogies(path: str | os.PathLike[str], *, strict: bool = False) -> lis
     if not analogies:
         raise FippError(f"{path} holds no line of four words. {report or ''}".strip())
     if report:
-        warnings.warn(report, FippWarning, stacklevel=2)
+        warn(report)
     return analogies
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io import Vectors
 from fipp.io._lexicon_file import layout_of, number_of
 from fipp.io._report import MALFORMED, Inspector, counted
@@ -253,7 +252,7 @@ def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> li
             inspector.skip(MALFORMED, f"line {number}", text, counted(len(row), "field"))
     remarks = inspector.report(counted(len(pairs), "pair")).summary()
     if remarks:
-        warnings.warn(remarks, FippWarning, stacklevel=2)
+        warn(remarks)
     return pairs
 
 

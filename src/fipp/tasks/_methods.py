@@ -81,7 +81,7 @@ def each_method(
 
 def _align(source: Vectors, target: Vectors, lexicon: Lexicon, method: str) -> Alignment:
     # A method that finds its pairs by their spelling is given none, or it would be a different method.
-    finds_pairs = method in METHODS and METHODS[method].takes_identical_words
+    finds_pairs = method in METHODS and METHODS[method].learns_from == "identical"
     return align(source, target, None if finds_pairs else lexicon, method)
 
 
