@@ -58,7 +58,7 @@ def test_the_network_is_a_loop_over_windows(texts):
     encoded, _ = texts
     torch.manual_seed(0)
     network = TopicCNN(20, 3, (2, 3), 4, shared=False, dropout=0.5).eval()
-    words, lengths = look_up(encoded, np.arange(5), 100, network, at_least=3)
+    words, lengths = look_up(encoded, np.arange(5), 100, network)
     lengths[0] = 1
     words[0, 1:] = 0
     with torch.no_grad():
@@ -81,12 +81,12 @@ def test_the_network_is_a_loop_over_windows(texts):
 
 
 def test_labels_of_neither_set_have_no_part_in_the_loss():
-    from fipp.tasks._torch_networks import masked_loss
+    from fipp.tasks._torch_networks import TopicCNN
 
     logits = torch.tensor([[0.5, -1.0], [2.0, 3.0]])
     labels = torch.tensor([[1, -1], [0, 1]], dtype=torch.int8)
     terms = [np.log1p(np.exp(-0.5)), np.log1p(np.exp(2.0)), np.log1p(np.exp(-3.0))]
-    assert float(masked_loss(logits, labels)) == pytest.approx(sum(terms) / 2, rel=1e-6)
+    assert float(TopicCNN.loss(logits, labels)) == pytest.approx(sum(terms) / 2, rel=1e-6)
 
 
 def parameters(classifier):

@@ -66,7 +66,7 @@ def test_the_score_of_a_pair_does_not_depend_on_its_batch(torch, pairs):
     encoded, _ = pairs
     torch.manual_seed(0)
     network = ESIM(20, 8, 3, 0.5).eval()
-    premises, lengths_a = look_up(encoded.premises, np.arange(6), 50, network, at_least=2)
+    premises, lengths_a = look_up(encoded.premises, np.arange(6), 50, network)
     hypotheses, lengths_b = look_up(encoded.hypotheses, np.arange(6), 50, network)
     lengths_a[3], lengths_b[4] = 1, 0
     premises[3, 1:], hypotheses[4] = 0, 0

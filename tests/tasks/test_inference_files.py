@@ -6,7 +6,7 @@ import json
 import pytest
 
 from fipp.exceptions import FippError
-from fipp.tasks import load_multinli, load_xnli
+from fipp.tasks import load_nli
 
 # The first lines of both corpora as their documentation shows them.
 MULTINLI = [
@@ -68,24 +68,24 @@ def test_tabs_and_json_lines_give_the_same_pairs(multinli, tmp_path):
     packed = tmp_path / "multinli.jsonl.gz"
     packed.write_bytes(gzip.compress(as_json.read_bytes()))
     for path in (multinli, as_json, packed):
-        corpus = load_multinli(path)
+        corpus = load_nli(path)
         assert corpus.premises == (PAIRS[0][1], PAIRS[2][1]) and corpus.hypotheses == (PAIRS[0][2], PAIRS[2][2])
         assert corpus.labels.tolist() == [1, 2] and corpus.left_out == 1
-    assert len(load_multinli(multinli, limit=1)) == 1
+    assert len(load_nli(multinli, limit=1)) == 1
 
 
 def test_a_line_of_multinli_may_lack_the_labels_that_were_not_asked_for(multinli):
     multinli.write_text("\n".join(line.rstrip("\t") for line in multinli.read_text().splitlines()) + "\n")
-    assert len(load_multinli(multinli)) == 2
+    assert len(load_nli(multinli)) == 2
 
 
 def test_xnli_gives_the_language_asked_for(xnli, tmp_path):
-    assert load_xnli(xnli, "fr").hypotheses == (FRENCH[0][2], FRENCH[1][2])
+    assert load_nli(xnli, "fr").hypotheses == (FRENCH[0][2], FRENCH[1][2])
     as_json = tmp_path / "xnli.test.jsonl"
     as_json.write_text("".join(json.dumps(record) + "\r\n" for record in records(FRENCH, "fr")))
-    assert load_xnli(as_json, "fr").premises == load_xnli(xnli, "fr").premises
+    assert load_nli(as_json, "fr").premises == load_nli(xnli, "fr").premises
     with pytest.raises(FippError, match="no pairs in 'tr'; it has en, fr"):
-        load_xnli(xnli, "tr")
+        load_nli(xnli, "tr")
 
 
 @pytest.mark.parametrize("kept", [0.5, 0.8, 0.95])
@@ -95,7 +95,7 @@ def test_a_cut_file_is_refused_with_its_line(xnli, tmp_path, kept):
         path = tmp_path / "cut"
         path.write_text(text[: last + int(kept * (len(text) - last - 8))], encoding="utf-8")
         with pytest.raises(FippError, match=r"line \d of .*cut"):
-            load_xnli(path, "fr")
+            load_nli(path, "fr")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_malformed_lines_are_refused_with_the_reason(multinli, old, new, message
     assert old in text
     multinli.write_text(text.replace(old, new))
     with pytest.raises(FippError, match=message):
-        load_multinli(multinli)
+        load_nli(multinli)
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,12 @@ def test_a_file_of_another_kind_is_refused(tmp_path, line, message):
     path = tmp_path / "x.jsonl"
     path.write_text(line + "\n")
     with pytest.raises(FippError, match=message):
-        load_multinli(path)
+        load_nli(path)
 
 
 def test_bytes_that_are_no_utf8_and_missing_files_are_refused(tmp_path, xnli):
     xnli.write_bytes(xnli.read_bytes().replace("à".encode(), b"\xe0"))
     with pytest.raises(FippError, match=r"line 3 of .* is not UTF-8"):
-        load_xnli(xnli, "fr")
+        load_nli(xnli, "fr")
     with pytest.raises((FippError, OSError), match="nothing"):
-        load_xnli(tmp_path / "nothing.tsv", "fr")
+        load_nli(tmp_path / "nothing.tsv", "fr")

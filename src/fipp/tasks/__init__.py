@@ -3,7 +3,7 @@
 from fipp.tasks._documents import CNNClassifier, DocumentCorpus, DocumentResult, LogisticTopics
 from fipp.tasks._inference import ESIMClassifier, InferenceCorpus, InferenceResult, LogisticInference
 from fipp.tasks._methods import NOT_ALIGNED, Outcome, check_methods, each_method
-from fipp.tasks._nli_files import load_multinli, load_xnli
+from fipp.tasks._nli_files import load_nli
 from fipp.tasks._ted import load_ted
 from fipp.tasks._texts import Coverage, EncodedTexts, encode, tokenize
 from fipp.tasks._transfer import difference_interval, mean_interval, transfer
@@ -25,9 +25,8 @@ __all__ = [
     "difference_interval",
     "each_method",
     "encode",
-    "load_multinli",
+    "load_nli",
     "load_ted",
-    "load_xnli",
     "mean_interval",
     "tokenize",
     "transfer",

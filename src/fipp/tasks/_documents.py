@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -19,7 +18,7 @@ from fipp.tasks._texts import Coverage, EncodedTexts, encode
 from fipp.tasks._transfer import Corpus, TransferResult
 
 if TYPE_CHECKING:
-    import torch
+    from fipp.tasks._torch_networks import TopicCNN
 
 
 @dataclass(frozen=True)
@@ -169,6 +168,7 @@ class LogisticTopics(BaseEstimator):
         return np.stack(columns, axis=1).astype(bool)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class CNNClassifier(NetworkClassifier):
     """The convolutional network of the paper's section 5.2: a binary decision for each topic, word vectors fixed.
 
@@ -212,63 +212,21 @@ class CNNClassifier(NetworkClassifier):
     CNNClassifier(epochs=5, filters=4)
     """
 
-    _what = "the CNN classifier"
-    _predict_at_once = 256
-
-    def __init__(
-        self,
-        *,
-        widths: Sequence[int] = (2, 3, 4, 5),
-        filters: int = 8,
-        shared: bool = False,
-        max_words: int = 500,
-        dropout: float = 0.5,
-        epochs: int = 20,
-        patience: int = 3,
-        holdout: float = 0.1,
-        batch_size: int = 50,
-        learning_rate: float = 1e-3,
-        device: str = "auto",
-        checkpoint: str | os.PathLike[str] | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.widths = widths
-        self.filters = filters
-        self.shared = shared
-        self.max_words = max_words
-        self.dropout = dropout
-        self.epochs = epochs
-        self.patience = patience
-        self.holdout = holdout
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.device = device
-        self.checkpoint = checkpoint
-        self.random_state = random_state
+    widths: Sequence[int] = (2, 3, 4, 5)
+    filters: int = 8
+    shared: bool = False
+    _what: ClassVar = "the CNN classifier"
+    _predict_at_once: ClassVar = 256
 
     def _check(self) -> None:
+        super()._check()
         if not self.widths or min(self.widths) < 1 or self.filters < 1:
             raise FippError("widths and filters must be 1 or more")
 
-    def _make_network(self, dim: int, labels: NDArray[np.int8]) -> torch.nn.Module:
+    def _make_network(self, dim: int, labels: NDArray[np.int8]) -> TopicCNN:
         from fipp.tasks._torch_networks import TopicCNN
 
         return TopicCNN(dim, labels.shape[1], self.widths, self.filters, shared=self.shared, dropout=self.dropout)
-
-    def _scores(self, texts: EncodedTexts, rows: NDArray[np.int64]) -> torch.Tensor:
-        from fipp.tasks._training import look_up
-
-        words, lengths = look_up(texts, rows, self.max_words, self.network_, at_least=max(self.widths))
-        logits: torch.Tensor = self.network_(words, lengths)
-        return logits
-
-    def _loss(self, scores: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-        from fipp.tasks._torch_networks import masked_loss
-
-        return masked_loss(scores, wanted)
-
-    def _decide(self, scores: torch.Tensor) -> torch.Tensor:
-        return scores > 0
 
 
 class DocumentCorpus(Corpus[DocumentResult]):

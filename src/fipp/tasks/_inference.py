@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -19,7 +18,7 @@ from fipp.tasks._texts import Coverage, EncodedTexts, encode
 from fipp.tasks._transfer import Corpus, TransferResult
 
 if TYPE_CHECKING:
-    import torch
+    from fipp.tasks._torch_networks import ESIM
 
 _LABELS = ("entailment", "neutral", "contradiction")
 
@@ -101,8 +100,13 @@ class EncodedPairs:
         """How many words of both were found."""
         return self.premises.coverage
 
+    @property
+    def parts(self) -> tuple[EncodedTexts, EncodedTexts]:
+        """The texts that a network reads side by side."""
+        return self.premises, self.hypotheses
+
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return everything that a training on these pairs depends on."""
+        """Return everything that training on these pairs depends on."""
         return *self.premises.arrays(), *self.hypotheses.arrays()
 
     def span(self) -> NDArray[np.float32] | None:
@@ -155,6 +159,7 @@ def _features(pairs: EncodedPairs) -> NDArray[np.float32]:
     return np.hstack([u, v, np.abs(u - v), u * v * np.sqrt(np.float32(u.shape[1]))])
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class ESIMClassifier(NetworkClassifier):
     """ESIM (Chen et al. 2017), the model of the paper's section 5.2, with word vectors fixed.
 
@@ -166,28 +171,15 @@ class ESIMClassifier(NetworkClassifier):
     ----------
     hidden : int, default=300
         Units of each LSTM and layer.
-    dropout : float, default=0.5
-        Share of the inputs of each layer that are dropped during training.
-    max_words : int, default=100
-        Sentences are cut after this many words.
-    epochs, patience, holdout : int, int, float, default=20, 3, 0.05
-        The largest number of epochs. Training ends earlier if the loss on the held-out share of the training pairs has
-        no new best for ``patience`` epochs.
-    batch_size, learning_rate : int, float, default=32, 4e-4
-        Settings of Adam, as in the paper of ESIM.
-    device : str, default="auto"
-        ``"cpu"``, ``"cuda"``, …; ``"auto"`` is the GPU if there is one.
-    checkpoint : path-like, optional
-        A file that keeps the state after each epoch, and from which training resumes.
-    random_state : int, default=0
-        Seed of the initial parameters, the order, dropout and the held-out pairs.
+    max_words, holdout, batch_size, learning_rate : default=100, 0.05, 32, 4e-4
+        As for `CNNClassifier`, with other defaults; the last two are those of the paper of ESIM.
+    dropout, epochs, patience, device, checkpoint, random_state : default=0.5, 20, 3, "auto", None, 0
+        As for `CNNClassifier`.
 
     Attributes
     ----------
-    history_ : list of (float, float)
-        Loss of each epoch during training and on the held-out pairs.
-    best_epoch_ : int
-        The epoch whose parameters were kept, counted from 0.
+    history_, best_epoch_
+        As for `CNNClassifier`.
 
     Examples
     --------
@@ -195,60 +187,23 @@ class ESIMClassifier(NetworkClassifier):
     ESIMClassifier(hidden=50)
     """
 
-    _what = "ESIM"
-    _predict_at_once = 128
-
-    def __init__(
-        self,
-        *,
-        hidden: int = 300,
-        dropout: float = 0.5,
-        max_words: int = 100,
-        epochs: int = 20,
-        patience: int = 3,
-        holdout: float = 0.05,
-        batch_size: int = 32,
-        learning_rate: float = 4e-4,
-        device: str = "auto",
-        checkpoint: str | os.PathLike[str] | None = None,
-        random_state: int = 0,
-    ) -> None:
-        self.hidden = hidden
-        self.dropout = dropout
-        self.max_words = max_words
-        self.epochs = epochs
-        self.patience = patience
-        self.holdout = holdout
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.device = device
-        self.checkpoint = checkpoint
-        self.random_state = random_state
+    hidden: int = 300
+    max_words: int = 100
+    holdout: float = 0.05
+    batch_size: int = 32
+    learning_rate: float = 4e-4
+    _what: ClassVar = "ESIM"
+    _predict_at_once: ClassVar = 128
 
     def _check(self) -> None:
+        super()._check()
         if self.hidden < 1:
             raise FippError("hidden must be 1 or more")
 
-    def _make_network(self, dim: int, labels: NDArray[np.int8]) -> torch.nn.Module:
+    def _make_network(self, dim: int, labels: NDArray[np.int8]) -> ESIM:
         from fipp.tasks._torch_networks import ESIM
 
         return ESIM(dim, self.hidden, len(_LABELS), self.dropout)
-
-    def _scores(self, texts: EncodedPairs, rows: NDArray[np.int64]) -> torch.Tensor:
-        from fipp.tasks._training import look_up
-
-        premises = look_up(texts.premises, rows, self.max_words, self.network_)
-        hypotheses = look_up(texts.hypotheses, rows, self.max_words, self.network_)
-        scores: torch.Tensor = self.network_(*premises, *hypotheses)
-        return scores
-
-    def _loss(self, scores: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-        from torch.nn.functional import cross_entropy
-
-        return cross_entropy(scores, wanted.long())
-
-    def _decide(self, scores: torch.Tensor) -> torch.Tensor:
-        return scores.argmax(dim=1).char()
 
 
 class InferenceCorpus(Corpus[InferenceResult]):

@@ -26,15 +26,15 @@ _FIELDS = ("gold_label", "sentence1", "sentence2")
 _UNDECIDED = "-"
 
 
-def load_multinli(path: str | os.PathLike[str], *, limit: int | None = None) -> InferenceCorpus:
-    r"""Read a file of MultiNLI (or SNLI): ``.jsonl`` or tab-separated ``.txt``, compressed or not.
-
-    The format is detected from the content.
+def load_nli(path: str | os.PathLike[str], language: str | None = None, *, limit: int | None = None) -> InferenceCorpus:
+    r"""Read a file of MultiNLI, SNLI or XNLI: ``.jsonl`` or tab-separated, as its content shows, compressed or not.
 
     Parameters
     ----------
     path : str or path-like
-        Such as ``multinli_1.0_train.jsonl``.
+        Such as ``multinli_1.0_train.jsonl`` or ``xnli.test.tsv``.
+    language : str, optional
+        The language to read from a file of XNLI, such as ``"fr"``.
     limit : int, optional
         Take only the first pairs.
 
@@ -46,40 +46,8 @@ def load_multinli(path: str | os.PathLike[str], *, limit: int | None = None) -> 
     Raises
     ------
     FippError
-        If a line is cut, lacks a field or has another label; the error names the line.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "train.jsonl")
-    >>> record = {"gold_label": "neutral", "sentence1": "A cat sleeps.", "sentence2": "It is black."}
-    >>> _ = path.write_text(json.dumps(record) + "\n")
-    >>> load_multinli(path).hypotheses
-    ('It is black.',)
-    """
-    return _corpus(Path(path), None, limit)
-
-
-def load_xnli(path: str | os.PathLike[str], language: str, *, limit: int | None = None) -> InferenceCorpus:
-    r"""Read the pairs of one language from a file of XNLI: ``.tsv`` or ``.jsonl``.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Such as ``xnli.test.tsv``.
-    language : str
-        Such as ``"fr"``.
-    limit : int, optional
-        Take only the first pairs.
-
-    Returns
-    -------
-    InferenceCorpus
-
-    Raises
-    ------
-    FippError
-        If a line is cut or lacks a field, or there are no pairs of that language.
+        If a line is cut, lacks a field or has another label; the error names the line. Also if there are no pairs of
+        that language.
 
     Examples
     --------
@@ -87,13 +55,10 @@ def load_xnli(path: str | os.PathLike[str], language: str, *, limit: int | None 
     >>> path = Path(tempfile.mkdtemp(), "xnli.test.tsv")
     >>> lines = ["language\tgold_label\tsentence1\tsentence2", "fr\tneutral\tUn chat dort.\tIl est noir."]
     >>> _ = path.write_text("\n".join(lines) + "\n")
-    >>> load_xnli(path, "fr").premises
+    >>> load_nli(path, "fr").premises
     ('Un chat dort.',)
     """
-    return _corpus(Path(path), language, limit)
-
-
-def _corpus(path: Path, language: str | None, limit: int | None) -> InferenceCorpus:
+    path = Path(path)
     premises, hypotheses, labels, undecided = [], [], [], 0
     known = InferenceCorpus.label_names
     languages: set[str] = set()

@@ -115,8 +115,13 @@ class EncodedTexts:
         """Dimensions of the vectors."""
         return int(self.matrix.shape[1])
 
+    @property
+    def parts(self) -> tuple[EncodedTexts]:
+        """The texts that a network reads side by side."""
+        return (self,)
+
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return everything that a training on these texts depends on."""
+        """Return everything that training on these texts depends on."""
         return self.ids, self.offsets, self.matrix
 
     def padded(self, rows: NDArray[np.int64], max_words: int, at_least: int = 1) -> Padded:

@@ -19,6 +19,7 @@ class TopicCNN(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.filters, self.groups, self.widths = filters, 1 if shared else n_topics, tuple(widths)
+        self.min_words = max(widths)
         self.convolutions = torch.nn.ModuleList(torch.nn.Conv1d(dim, self.groups * filters, width) for width in widths)
         self.dropout = torch.nn.Dropout(dropout)
         n_features = filters * len(widths)
@@ -39,19 +40,26 @@ class TopicCNN(torch.nn.Module):
         features = self.dropout(torch.cat(pooled, dim=2))
         return (features * self.weight).sum(dim=2) + self.bias
 
+    @staticmethod
+    def loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the mean over texts of the sum of the topics' cross-entropies; labels of -1 do not count."""
+        counts = labels >= 0
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(
+            logits, labels.clamp(min=0).to(logits.dtype), reduction="none"
+        )
+        total: torch.Tensor = (losses * counts).sum() / len(labels)
+        return total
 
-def masked_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the mean over texts of the sum of the topics' cross-entropies; labels of -1 do not count."""
-    counts = labels >= 0
-    losses = torch.nn.functional.binary_cross_entropy_with_logits(
-        logits, labels.clamp(min=0).to(logits.dtype), reduction="none"
-    )
-    total: torch.Tensor = (losses * counts).sum() / len(labels)
-    return total
+    @staticmethod
+    def decide(logits: torch.Tensor) -> torch.Tensor:
+        """Return whether each text is about each topic."""
+        return logits > 0
 
 
 class ESIM(torch.nn.Module):
     """The enhanced sequential inference model of Chen et al. (2017), whose equations the comments name."""
+
+    min_words = 1
 
     def __init__(self, dim: int, hidden: int, n_labels: int, dropout: float) -> None:
         super().__init__()
@@ -79,6 +87,16 @@ class ESIM(torch.nn.Module):
         v = torch.cat(pooled, dim=1)  # eq. 20
         scores: torch.Tensor = self.outer(self.dropout(torch.tanh(self.inner(self.dropout(v)))))
         return scores
+
+    @staticmethod
+    def loss(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the mean cross-entropy."""
+        return torch.nn.functional.cross_entropy(scores, labels.long())
+
+    @staticmethod
+    def decide(scores: torch.Tensor) -> torch.Tensor:
+        """Return the number of the best label of each pair."""
+        return scores.argmax(dim=1).char()
 
     def _compose(
         self, own: torch.Tensor, aligned: torch.Tensor, lengths: torch.Tensor, inside: torch.Tensor

@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,11 +22,16 @@ from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 from fipp.io._model import read_model, write_model
 from fipp.tasks._texts import EncodedTexts
+from fipp.tasks._torch_networks import ESIM, TopicCNN
+
+if TYPE_CHECKING:
+    from fipp.tasks._network import NetworkClassifier
 
 Rows = NDArray[np.int64]
 LossOf = Callable[[Rows], torch.Tensor]
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _KIND = "training"
+_LARGEST_GRADIENT = 10.0
 
 
 class Epoch(NamedTuple):
@@ -34,34 +39,6 @@ class Epoch(NamedTuple):
 
     training: float
     holdout: float
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """How to train; the same for every network.
-
-    ``holdout`` is the share of the training texts that only early stopping sees. Training ends after ``patience``
-    epochs without a new best on them, and the best parameters are kept.
-    """
-
-    epochs: int = 20
-    patience: int = 3
-    holdout: float = 0.1
-    batch_size: int = 50
-    learning_rate: float = 1e-3
-    clip: float = 10.0
-    random_state: int = 0
-    checkpoint: str | os.PathLike[str] | None = None
-
-    def check(self) -> None:
-        """Refuse settings that make no sense."""
-        for name in ("epochs", "patience", "batch_size"):
-            if getattr(self, name) < 1:
-                raise FippError(f"{name} must be 1 or more, not {getattr(self, name)}")
-        if not 0 < self.holdout < 1:
-            raise FippError(f"holdout must lie between 0 and 1, such as 0.1, not {self.holdout}")
-        if not (self.learning_rate > 0 and self.clip > 0):
-            raise FippError("learning_rate and clip must be above 0")
 
 
 @dataclass
@@ -135,35 +112,22 @@ def train(
     network: torch.nn.Module,
     loss_of: LossOf,
     n_texts: int,
-    settings: TrainingSettings,
+    settings: NetworkClassifier,
     *,
     fingerprint: str,
     progress: Progress | None = None,
 ) -> tuple[list[Epoch], int]:
     """Train by Adam until the loss on the held-out texts stops improving; leave the best parameters in the network.
 
-    Parameters
-    ----------
-    network : torch.nn.Module
-        On its device, with its initial parameters.
-    loss_of : callable
-        Returns the mean loss of the texts with these row numbers.
-    n_texts : int
-        How many texts there are.
-    settings : TrainingSettings
-        With ``checkpoint``, the state is written after each epoch, and training resumes from that file: to the same
-        result as without an interruption.
-    fingerprint : str
-        A checksum of data and settings; a checkpoint with another one is refused.
-    progress : callable, optional
-        Called as ``progress(batches done, batches at most)``.
+    With ``settings.checkpoint``, the state is written after each epoch, and an interrupted training resumes from that
+    file to the same result. ``loss_of`` returns the mean loss of the texts with these row numbers; ``fingerprint``
+    identifies data and settings, and a checkpoint with another one is refused.
 
     Returns
     -------
     history : list of Epoch
     best_epoch : int
     """
-    settings.check()
     training, holdout = _divide(n_texts, settings)
     state = _State(network, torch.optim.Adam(network.parameters(), lr=settings.learning_rate))
     if settings.checkpoint is not None and os.path.exists(settings.checkpoint):
@@ -226,14 +190,14 @@ def choose_device(device: str) -> torch.device:
 
 
 def look_up(
-    texts: EncodedTexts, rows: Rows, max_words: int, network: torch.nn.Module, at_least: int = 1
+    texts: EncodedTexts, rows: Rows, max_words: int, network: TopicCNN | ESIM
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return vectors of shape (texts, words, d), zero after the end of a text, and the texts' lengths.
 
     Vectors of unit length are scaled to length √d, because the initial weights of a network expect entries of about 1.
     They are gathered in main memory and moved to the network's device, so that only one batch has to fit there.
     """
-    padded = texts.padded(rows, max_words, at_least)
+    padded = texts.padded(rows, max_words, network.min_words)
     inside = padded.ids < len(texts.matrix)
     words = np.zeros((*padded.ids.shape, texts.dim), dtype=np.float32)
     words[inside] = texts.matrix[padded.ids[inside]] * np.float32(texts.dim**0.5)
@@ -241,7 +205,7 @@ def look_up(
     return torch.from_numpy(words).to(device), torch.from_numpy(padded.lengths).to(device)
 
 
-def _divide(n_texts: int, settings: TrainingSettings) -> tuple[Rows, Rows]:
+def _divide(n_texts: int, settings: NetworkClassifier) -> tuple[Rows, Rows]:
     n_held_out = max(1, round(settings.holdout * n_texts))
     if n_texts - n_held_out < 1:
         raise FippError(f"{n_texts} texts are too few: some are trained on and others held out")
@@ -249,7 +213,7 @@ def _divide(n_texts: int, settings: TrainingSettings) -> tuple[Rows, Rows]:
     return np.sort(order[n_held_out:]), np.sort(order[:n_held_out])
 
 
-def _train_epoch(state: _State, loss_of: LossOf, training: Rows, settings: TrainingSettings, steps: Steps) -> float:
+def _train_epoch(state: _State, loss_of: LossOf, training: Rows, settings: NetworkClassifier, steps: Steps) -> float:
     network, optimizer, number = state.network, state.optimizer, len(state.history)
     # Order and dropout depend on the seed and the epoch alone, so that training can resume from any epoch.
     order = np.random.default_rng([settings.random_state, number]).permutation(training)
@@ -262,7 +226,7 @@ def _train_epoch(state: _State, loss_of: LossOf, training: Rows, settings: Train
             optimizer.zero_grad()
             loss = loss_of(rows)
             loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
-            torch.nn.utils.clip_grad_norm_(network.parameters(), settings.clip)
+            torch.nn.utils.clip_grad_norm_(network.parameters(), _LARGEST_GRADIENT)
             optimizer.step()
             total += float(loss.detach()) * len(rows)
             steps()

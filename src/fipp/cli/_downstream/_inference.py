@@ -44,15 +44,15 @@ def command(
     The accuracy of each method stands beside what the paper printed, for fastText vectors of Wikipedia: on others,
     compare differences, not levels.
     """
-    from fipp.tasks import load_multinli, load_xnli, transfer
+    from fipp.tasks import load_nli, transfer
 
     report = _console.Reporter(quiet or as_json)
     chosen = _common.split(methods)
     network = {"epochs": epochs, "device": device, "hidden": hidden}
     training = _common.Training(classifier, network, random_state, checkpoints)
     _common.check_training(TASK, training)
-    other = load_xnli(test, language)
-    english = load_multinli(train)
+    other = load_nli(test, language)
+    english = load_nli(train)
     pair = f"en-{language}"
     report.note(
         f"{pair}: {len(english):,} pairs to train on ({english.left_out:,} without agreement left out), "
