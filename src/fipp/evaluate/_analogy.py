@@ -22,6 +22,7 @@ from fipp.retrieve._options import check_count
 if TYPE_CHECKING:
     from fipp._alignment import Alignment
 
+Questions = str | os.PathLike[str] | Iterable[tuple[str, ...]]
 _METHODS = ("3cosadd", "3cosmul")
 
 # Avoids division by zero (Levy and Goldberg 2014).
@@ -106,7 +107,7 @@ class AnalogyResult:
 
 def analogies(
     vectors: Vectors,
-    questions: str | os.PathLike[str] | Iterable[tuple[str, ...]],
+    questions: Questions,
     *,
     method: str = "3cosadd",
     limit: int | None = None,
@@ -148,18 +149,13 @@ def analogies(
     >>> print(analogies(vectors, [("man", "king", "woman", "queen")]))
     accuracy 1.0000 by 3cosadd; 1 of 1 questions found (100.0 %)
     """
-    vectors = _first_words(Side(vectors), limit).vectors
-    asked = _asked(questions, method)
-    rows = vectors.find(word for question in asked for word in question[:4]).reshape(-1, 4)
-    found = _found(rows)
-    unit = unit_rows(vectors.matrix)
-    sought = _Sought(unit, rows[found, 3], rows[found, :3])
-    return _result(asked, found, _answered((unit, unit, unit), rows[found], sought, method, max_memory), method)
+    space = Side(vectors)
+    return _complete(space, space, slice(0, 3), questions, method, limit, max_memory)
 
 
 def cross_analogies(
     alignment: Alignment,
-    questions: str | os.PathLike[str] | Iterable[tuple[str, ...]],
+    questions: Questions,
     *,
     method: str = "3cosadd",
     limit: int | None = None,
@@ -190,19 +186,8 @@ def cross_analogies(
     >>> print(cross_analogies(alignment, [("man", "woman", "roi", "reine")]))
     accuracy 1.0000 by 3cosadd; 1 of 1 questions found (100.0 %)
     """
-    source, target = (_first_words(side_of(alignment, side), limit) for side in ("source", "target"))
-    asked = _asked(questions, method)
-    sides = (source, source, target, target)
-    columns = [side.vectors.find(question[place] for question in asked) for place, side in enumerate(sides)]
-    rows = np.stack(columns, axis=1)
-    found = _found(rows)
-    keys = unit_rows(alignment.aligner.transform_target(target.vectors.matrix))
-    # Only source words that occur in a question are mapped.
-    needed, places = np.unique(rows[found, :2], return_inverse=True)
-    mapped = unit_rows(source.rows(needed))
-    moved = np.concatenate([places.reshape(-1, 2), rows[found, 2:]], axis=1)
-    sought = _Sought(keys, rows[found, 3], rows[found, 2:3])
-    return _result(asked, found, _answered((mapped, mapped, keys), moved, sought, method, max_memory), method)
+    sides = side_of(alignment, "source"), side_of(alignment, "target")
+    return _complete(*sides, slice(2, 3), questions, method, limit, max_memory)
 
 
 def load_analogies(path: str | os.PathLike[str], *, strict: bool = False) -> list[Analogy]:
@@ -255,34 +240,29 @@ def check_analogy_method(method: str) -> None:
         raise FippError(f"there is no method {method!r}; choose from {', '.join(_METHODS)}")
 
 
-def _first_words(side: Side, limit: int | None) -> Side:
-    return side if limit is None else side._replace(vectors=side.vectors.head(check_count(limit, "limit")))
-
-
-class _Sought(NamedTuple):
-    """Where answers are searched: unit rows, the right one of each question, and those that do not count."""
-
-    keys: NDArray[np.float32]
-    wanted: NDArray[np.int64]
-    excluded: NDArray[np.int64]
-
-
-def _asked(questions: str | os.PathLike[str] | Iterable[tuple[str, ...]], method: str) -> list[Analogy]:
+def _complete(
+    source: Side,
+    target: Side,
+    excluded: slice,
+    questions: Questions,
+    method: str,
+    limit: int | None,
+    max_memory: int | float | str | None,
+) -> AnalogyResult:
+    """Search d among the target words; ``excluded`` are the columns of a question that are no answers to it."""
     check_analogy_method(method)
-    listed = load_analogies(questions) if isinstance(questions, (str, os.PathLike)) else list(questions)
-    return [Analogy(*question) for question in listed]
-
-
-def _found(rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = rows.min(axis=1) >= 0
+    if limit is not None:
+        limit = check_count(limit, "limit")
+        source, target = (side._replace(vectors=side.vectors.head(limit)) for side in (source, target))
+    listed = load_analogies(questions) if isinstance(questions, (str, os.PathLike)) else questions
+    asked = [Analogy(*question) for question in listed]
+    sides = (source.vectors, source.vectors, target.vectors, target.vectors)
+    rows = np.stack([side.find(question[place] for question in asked) for place, side in enumerate(sides)], axis=1)
+    found = rows.min(axis=1) >= 0
     if not found.any():
         raise FippError(f"none of the {len(rows):,} analogies has vectors for all four words")
-    return found
-
-
-def _result(asked: list[Analogy], found: NDArray[np.bool_], answered: NDArray[np.bool_], method: str) -> AnalogyResult:
     right = np.zeros(len(asked), dtype=bool)
-    right[found] = answered
+    right[found] = _answered(source, target, rows[found], excluded, method, max_memory)
     sections: dict[str, list[int]] = {}
     for number, question in enumerate(asked):
         sections.setdefault(question.section, []).append(number)
@@ -299,30 +279,30 @@ def _result(asked: list[Analogy], found: NDArray[np.bool_], answered: NDArray[np
 
 
 def _answered(
-    sides: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]],
+    source: Side,
+    target: Side,
     rows: NDArray[np.int64],
-    sought: _Sought,
+    excluded: slice,
     method: str,
     max_memory: int | float | str | None,
 ) -> NDArray[np.bool_]:
-    """Return for each question whether the fourth word scores higher than all others that count.
-
-    ``sides`` hold the unit rows of a, b and c, ``rows`` their numbers.
-    """
+    """Return for each question whether d scores higher than all other words that count."""
+    keys = unit_rows(target.rows(slice(None)))
+    # Only source words that occur in a question are mapped.
+    needed, places = np.unique(rows[:, :2], return_inverse=True)
+    mapped, places = unit_rows(source.rows(needed)), places.reshape(-1, 2)
     right = np.empty(len(rows), dtype=bool)
-    step = rows_per_block(16 * len(sought.keys), max_memory, at_most=512)
+    step = rows_per_block(16 * len(keys), max_memory, at_most=512)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        a, b, c = (side[rows[block, column]] for column, side in enumerate(sides))
-        scores = _scores(a, b, c, sought.keys, method)
+        wanted, own = rows[block, 3], rows[block, excluded]
+        scores = _scores(mapped[places[block, 0]], mapped[places[block, 1]], keys[rows[block, 2]], keys, method)
         every = np.arange(len(scores))
-        wanted, excluded = sought.wanted[block], sought.excluded[block]
         score = scores[every, wanted].copy()
         scores[every, wanted] = -np.inf
-        scores[every[:, None], excluded] = -np.inf
+        scores[every[:, None], own] = -np.inf
         # A wanted word that is one of the question's own words is excluded like them.
-        own = (excluded == wanted[:, None]).any(axis=1)
-        right[block] = (score > scores.max(axis=1)) & ~own
+        right[block] = (score > scores.max(axis=1)) & ~(own == wanted[:, None]).any(axis=1)
     return right
 
 

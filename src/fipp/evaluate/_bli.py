@@ -151,20 +151,10 @@ def _labelled(asked: NDArray[np.int64], labels: ArrayLike) -> dict[str, Slice]:
 
 
 def seed_keys(source: Vectors, target: Vectors, pairs: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return keys that identify the words of pairs, whatever the file and its order.
+    """Return keys that identify the words of pairs of rows, whatever the file and its order, shape (c, 2).
 
     Words that differ only in case or Unicode composition share a key, because one dictionary entry finds them all.
-
-    Parameters
-    ----------
-    source, target : Vectors
-        The two vocabularies.
-    pairs : ndarray of shape (c, 2)
-        Row numbers. Pairs with a row that a vocabulary does not have are left out.
-
-    Returns
-    -------
-    ndarray of uint64, shape (c, 2)
+    Pairs with a row that a vocabulary does not have are left out.
 
     Examples
     --------
@@ -179,21 +169,9 @@ def seed_keys(source: Vectors, target: Vectors, pairs: NDArray[np.int64]) -> NDA
 
 
 def seen_queries(known: NDArray[np.uint64], source: Vectors, target: Vectors, pairs: NDArray[np.int64]) -> Seen:
-    """Find out which queries of a test dictionary were in the seed.
+    """Return which queries of a test dictionary, given by row numbers, were in a seed, given by its `seed_keys`.
 
-    Parameters
-    ----------
-    known : ndarray of shape (c, 2)
-        `seed_keys` of the seed.
-    source, target : Vectors
-        The two vocabularies.
-    pairs : ndarray of shape (n, 2)
-        Row numbers of the test dictionary.
-
-    Returns
-    -------
-    Seen
-        For each distinct source row, in ascending order.
+    Queries are the distinct source rows in ascending order.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class Side(NamedTuple):
     vectors: Vectors
     transform: Callable[[NDArray[Any]], NDArray[Any]] | None = None
 
-    def rows(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+    def rows(self, rows: NDArray[np.int64] | slice) -> NDArray[Any]:
         """Return these rows in the shared space; only they are mapped."""
         vectors = self.vectors.matrix[rows]
         return vectors if self.transform is None else self.transform(vectors)

@@ -84,19 +84,6 @@ def sign_flip_p_value(differences: NDArray[np.float64], *, n_resamples: int = 10
     It is the share of all choices of signs whose sum is at least as far from 0. If there are no more than
     ``n_resamples`` choices, all are tried and the value is exact; otherwise it is (1 + hits) / (1 + n_resamples).
 
-    Parameters
-    ----------
-    differences : ndarray of shape (n,)
-        The difference of two scores, for each query.
-    n_resamples : int, default=10000
-        How many choices of signs are drawn.
-    random_state : int, default=0
-        The seed of the draws.
-
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> sign_flip_p_value(np.array([1.0, 2.0, 3.0]))  # +++ and --- of 8

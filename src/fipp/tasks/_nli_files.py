@@ -21,6 +21,7 @@ from fipp.exceptions import FippError
 from fipp.io._report import counted, quoted
 from fipp.io._stream import read_batches
 from fipp.tasks._inference import InferenceCorpus
+from fipp.tasks._texts import decode
 
 _FIELDS = ("gold_label", "sentence1", "sentence2")
 _UNDECIDED = "-"
@@ -94,7 +95,7 @@ def _records(path: Path, with_language: bool) -> Iterator[tuple[str, dict[str, s
     is_json: bool | None = None
     for number, raw in enumerate(lines, 1):
         where = f"line {number:,} of {path}"
-        line = _decode(raw, where)
+        line = decode(raw.rstrip(b"\r\n"), where)
         if not line.strip():
             continue
         if is_json is None:
@@ -106,13 +107,6 @@ def _records(path: Path, with_language: bool) -> Iterator[tuple[str, dict[str, s
         yield where, _from_json(line, wanted, where) if is_json else _from_columns(line, columns, widths, where)
     if is_json is None:
         raise FippError(f"{path} is empty")
-
-
-def _decode(raw: bytes, where: str) -> str:
-    try:
-        return raw.rstrip(b"\r\n").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FippError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def _columns(header: list[str], wanted: tuple[str, ...], path: Path) -> dict[str, int]:

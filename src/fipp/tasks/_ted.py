@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -22,10 +22,15 @@ import numpy as np
 
 from fipp.exceptions import FippError
 from fipp.tasks._documents import DocumentCorpus
+from fipp.tasks._texts import decode
 
 _LARGEST_DOCUMENT = 16 << 20
 _SIDES = {"positive": 1, "negative": 0}
 _UNKNOWN = re.compile(r"_?unk_?", re.IGNORECASE)
+
+
+_Place = tuple[str, int, Callable[[], bytes]]
+"""The place of a file in the corpus, its size, and a function that reads it."""
 
 
 class _File(NamedTuple):
@@ -77,7 +82,7 @@ def load_ted(path: str | os.PathLike[str], pair: str, part: str) -> DocumentCorp
     path = Path(path)
     if not re.fullmatch(r"[a-z]{2,3}-[a-z]{2,3}", pair):
         raise FippError(f"a pair of languages is written such as en-fr, not {pair!r}")
-    files = list(_from_folder(path, pair, part) if path.is_dir() else _from_archive(path, pair, part))
+    files = list(_documents(path, pair, part))
     _check_sides(files, path, pair, part)
     topics = sorted({file.topic for file in files})
     names = sorted({file.name for file in files}, key=_number)
@@ -106,46 +111,42 @@ def _plain(text: str, language: str) -> str:
     return " ".join(word for word in words if not _UNKNOWN.fullmatch(word))
 
 
-def _from_folder(path: Path, pair: str, part: str) -> Iterator[_File]:
+def _documents(path: Path, pair: str, part: str) -> Iterator[_File]:
+    """Yield the documents of one part; names in an archive are compared and never used as paths."""
+    for place, size, read in _folder(path, pair, part) if path.is_dir() else _archive(path, pair, part):
+        topic, side, name = PurePosixPath(place).parts[-3:]
+        if name.startswith("."):
+            continue
+        where = f"{path}: {place}"
+        if size > _LARGEST_DOCUMENT:
+            raise FippError(f"{where} has {size:,} bytes, more than {_LARGEST_DOCUMENT:,}: is it a document?")
+        contents = read()
+        if not contents.strip():
+            raise FippError(f"{where} is empty: the corpus was not unpacked completely")
+        yield _File(topic, side, name, decode(contents, where))
+
+
+def _folder(path: Path, pair: str, part: str) -> Iterator[_Place]:
     base = path / pair / part
     if not base.is_dir():
         there = sorted(entry.name for entry in path.iterdir() if entry.is_dir())
         raise FippError(f"{path} has no folder {pair}/{part}; it has {', '.join(there) or 'no folders'}")
     for file in sorted(base.glob("*/*/*")):
-        topic, side, name = file.relative_to(base).parts
-        if file.is_file() and not name.startswith("."):
-            if file.stat().st_size > _LARGEST_DOCUMENT:
-                raise FippError(f"{file} is larger than {_LARGEST_DOCUMENT:,} bytes: is it a document?")
-            yield _File(topic, side, name, _decode(file.read_bytes(), str(file)))
+        if file.is_file():
+            yield file.relative_to(path).as_posix(), file.stat().st_size, file.read_bytes
 
 
-def _from_archive(path: Path, pair: str, part: str) -> Iterator[_File]:
-    """Yield the documents of an archive; names in it are compared and never used as paths."""
+def _archive(path: Path, pair: str, part: str) -> Iterator[_Place]:
     if not path.exists():
         raise FippError(f"there is no {path}: `fipp download ted-cldc` says where the corpus is")
     try:
         with tarfile.open(path, "r:*") as archive:
             for member in archive:
-                parts = PurePosixPath(member.name).parts
-                if not member.isreg() or parts[-5:-3] != (pair, part) or parts[-1].startswith("."):
-                    continue
-                if member.size > _LARGEST_DOCUMENT:
-                    raise FippError(f"{member.name} in {path} has {member.size:,} bytes: is it a document?")
-                contents = archive.extractfile(member)
-                assert contents is not None  # it is a regular file
-                topic, side, name = parts[-3:]
-                yield _File(topic, side, name, _decode(contents.read(), f"{member.name} in {path}"))
+                contents = archive.extractfile(member) if member.isreg() else None
+                if contents is not None and PurePosixPath(member.name).parts[-5:-3] == (pair, part):
+                    yield member.name, member.size, contents.read
     except (tarfile.TarError, EOFError, OSError) as error:
         raise FippError(f"{path} is not a complete tar archive ({error}); download it again") from error
-
-
-def _decode(contents: bytes, where: str) -> str:
-    if not contents.strip():
-        raise FippError(f"{where} is empty: the corpus was not unpacked completely")
-    try:
-        return contents.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FippError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def _check_sides(files: list[_File], path: Path, pair: str, part: str) -> None:

@@ -183,6 +183,14 @@ class EncodedTexts:
         return unit_rows(sums)
 
 
+def decode(contents: bytes, where: str) -> str:
+    """Return the text of a file's contents; refuse what is not UTF-8, and say where it is."""
+    try:
+        return contents.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FippError(f"{where} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
 def tokenize(text: str) -> list[str]:
     """Return the words of a text in lower case; punctuation is left out.
 
