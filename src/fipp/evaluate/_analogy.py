@@ -6,21 +6,18 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.evaluate._similarity import MAX_BYTES, Side, side_of
+from fipp.evaluate._similarity import MAX_BYTES, Aligned, Side, side_of
 from fipp.exceptions import FippError, warn
 from fipp.io import Vectors
 from fipp.io._report import MALFORMED, Inspector, counted
 from fipp.io._stream import read_batches
 from fipp.linalg import rows_per_block, unit_rows
 from fipp.retrieve._options import check_count
-
-if TYPE_CHECKING:
-    from fipp._alignment import Alignment
 
 Questions = str | os.PathLike[str] | Iterable[tuple[str, ...]]
 _METHODS = ("3cosadd", "3cosmul")
@@ -154,7 +151,7 @@ def analogies(
 
 
 def cross_analogies(
-    alignment: Alignment,
+    alignment: Aligned,
     questions: Questions,
     *,
     method: str = "3cosadd",

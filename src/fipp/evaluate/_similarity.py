@@ -6,19 +6,17 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fipp.aligners import BaseAligner
 from fipp.exceptions import FippError, warn
 from fipp.io import Vectors
 from fipp.io._lexicon_file import layout_of, number_of
 from fipp.io._report import MALFORMED, Inspector, counted
 from fipp.io._stream import read_batches
-
-if TYPE_CHECKING:
-    from fipp._alignment import Alignment
 
 MAX_BYTES = 1 << 28
 """The largest file of word similarity or analogies, decompressed."""
@@ -34,6 +32,14 @@ class ScoredPair(NamedTuple):
     score: float
 
 
+class Aligned(Protocol):
+    """The part of an `Alignment` that evaluation needs."""
+
+    aligner: BaseAligner
+    source: Vectors | None
+    target: Vectors | None
+
+
 class Side(NamedTuple):
     """A vocabulary, and the map of its vectors to the shared space; None if they are in it already."""
 
@@ -46,7 +52,7 @@ class Side(NamedTuple):
         return vectors if self.transform is None else self.transform(vectors)
 
 
-def side_of(alignment: Alignment, side: str) -> Side:
+def side_of(alignment: Aligned, side: str) -> Side:
     """Return the source or the target of an alignment; refuse one that was loaded without its vectors."""
     if side not in ("source", "target"):
         raise FippError(f"side must be 'source' or 'target', not {side!r}")
@@ -142,7 +148,7 @@ def similarity(vectors: Vectors, items: SimilarityItems) -> SimilarityResult:
     return _agreement(Side(vectors), Side(vectors), items)
 
 
-def cross_similarity(alignment: Alignment, items: SimilarityItems) -> SimilarityResult:
+def cross_similarity(alignment: Aligned, items: SimilarityItems) -> SimilarityResult:
     """Compare the cosines of pairs of a source word and a target word, in the shared space, with human scores.
 
     Parameters
@@ -168,7 +174,7 @@ def cross_similarity(alignment: Alignment, items: SimilarityItems) -> Similarity
     return _agreement(side_of(alignment, "source"), side_of(alignment, "target"), items)
 
 
-def similarity_before_after(alignment: Alignment, items: SimilarityItems, side: str = "source") -> BeforeAfter:
+def similarity_before_after(alignment: Aligned, items: SimilarityItems, side: str = "source") -> BeforeAfter:
     """Compare the word similarity within one side before and after alignment, which may have harmed it.
 
     Parameters

@@ -57,8 +57,9 @@ class InferenceResult(TransferResult):
     @property
     def confusion(self) -> NDArray[np.int64]:
         """How often each label (row) was predicted as each (column)."""
-        table = np.zeros((len(_LABELS), len(_LABELS)), dtype=np.int64)
-        np.add.at(table, (self.labels.astype(int), self.predicted.astype(int)), 1)
+        from sklearn.metrics import confusion_matrix
+
+        table: NDArray[np.int64] = confusion_matrix(self.labels, self.predicted, labels=range(len(_LABELS)))
         return table
 
     def _counts(self) -> list[NDArray[np.int64]]:

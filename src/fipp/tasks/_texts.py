@@ -125,7 +125,7 @@ class EncodedTexts:
         return self.ids, self.offsets, self.matrix
 
     def padded(self, rows: NDArray[np.int64], max_words: int, at_least: int = 1) -> Padded:
-        """Return these texts as a rectangle, cut after ``max_words`` and ``at_least`` so many words wide.
+        """Return these texts as a rectangle, cut after ``max_words`` words and at least ``at_least`` words wide.
 
         Examples
         --------

@@ -5,20 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from fipp._alignment import Alignment
 from fipp._progress import Progress
 from fipp.evaluate import Interval, Side, bootstrap_interval, side_of
 from fipp.exceptions import FippError
 from fipp.io import Vectors
 from fipp.tasks._texts import Coverage
-
-if TYPE_CHECKING:
-    from fipp._alignment import Alignment
 
 
 class Classifier(Protocol):
