@@ -86,6 +86,23 @@ def test_an_alignment_without_a_dictionary_says_what_it_was_evaluated_on(spaces,
     assert again.evaluate(None, retrieval="csls") == result
 
 
+def test_bands_of_a_cross_validation_say_that_they_are_cross_validated(spaces):
+    X, Y = spaces
+    result = self_evaluate(Procrustes().fit(X, Y, [(i, i) for i in range(100)]), X, Y)
+    assert result.evaluated_on == "seed pairs, by cross-validation" and "mutual nearest neighbours" in str(result)
+    for part in result.by_band([50]).values():
+        assert part.folds == 5 and part.mutual_rate is None and str(part).startswith("no test dictionary: 5-fold")
+
+
+def test_without_mutual_neighbours_there_is_no_mean_csls(spaces):
+    X, Y = spaces
+    aligner = Procrustes().fit(X, Y, [(i, i) for i in range(100)])
+    nothing = np.vstack([np.zeros_like(X[:5]), X[5:]])
+    result = self_evaluate(aligner, nothing, Y, words=5)
+    assert (result.mutual_rate, result.mean_csls) == (0, None) and "mean CSLS" not in str(result)
+    assert json.loads(json.dumps(result.as_dict(), allow_nan=False))["mean_csls"] is None
+
+
 def test_what_cannot_be_evaluated_is_refused(spaces):
     X, Y = spaces
     aligner = Procrustes().fit(X, Y, [(i, i) for i in range(200)])

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from downstream_samples import TOPICS, topical
 from sklearn.metrics import f1_score, precision_score, recall_score
+from task_samples import TOPICS, topical
 
 import fipp
 from fipp.exceptions import FippError
@@ -11,6 +11,7 @@ from fipp.tasks import (
     Coverage,
     DocumentCorpus,
     DocumentResult,
+    InferenceCorpus,
     LogisticTopics,
     difference_interval,
     mean_interval,
@@ -136,6 +137,8 @@ def test_mistakes_are_said_before_anything_is_learned(sample, aligned):
         transfer(aligned, train, test, "logistic", epochs=3)
     with pytest.raises(FippError, match="are not those to test on"):
         transfer(aligned, train, DocumentCorpus(test.texts, test.labels, list("abcd")), "logistic")
+    with pytest.raises(FippError, match="a DocumentCorpus to train on needs another one"):
+        transfer(aligned, train, InferenceCorpus(["f1"], ["f2"], [0]), "logistic")
     with pytest.raises(FippError, match="no word of the target texts has a vector"):
         transfer(aligned, train, train, "logistic")
     with pytest.raises(FippError, match="share no space as they are"):

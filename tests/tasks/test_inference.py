@@ -3,12 +3,20 @@
 import esim_reference
 import numpy as np
 import pytest
-from downstream_samples import lexical
+from task_samples import lexical
 
 import fipp
 from fipp.evaluate import Side
 from fipp.exceptions import FippError
-from fipp.tasks import Coverage, ESIMClassifier, InferenceCorpus, InferenceResult, LogisticInference, transfer
+from fipp.tasks import (
+    Coverage,
+    ESIMClassifier,
+    InferenceCorpus,
+    InferenceResult,
+    LogisticInference,
+    difference_interval,
+    transfer,
+)
 
 SOME = Coverage(10, 9, 5, 4, 2, 0)
 SMALL = {"hidden": 8, "epochs": 3, "learning_rate": 0.01, "device": "cpu"}
@@ -131,6 +139,18 @@ def test_training_that_was_broken_off_goes_on_to_the_same_result(torch, pairs, t
 def test_the_seed_settles_everything(torch, pairs):
     first, again, other = (ESIMClassifier(**SMALL, random_state=seed).fit(*pairs).history_ for seed in (1, 1, 2))
     assert first == again != other
+
+
+def test_the_difference_of_two_results_is_that_of_the_same_pairs_drawn_for_both(rng):
+    labels = rng.integers(3, size=200).astype(np.int8)
+    predictions = [np.where(rng.random(200) < wrong, (labels + 1) % 3, labels) for wrong in (0.2, 0.4)]
+    first, second = (InferenceResult(predicted, labels, "esim", SOME, SOME) for predicted in predictions)
+    draw = np.random.default_rng(0)
+    differences = []
+    for _ in range(1000):
+        rows = draw.integers(200, size=200)
+        differences.append(np.subtract(*[np.mean(predicted[rows] == labels[rows]) for predicted in predictions]))
+    np.testing.assert_allclose(difference_interval(first, second), np.quantile(differences, [0.025, 0.975]))
 
 
 def test_measures_are_those_of_a_loop(rng):

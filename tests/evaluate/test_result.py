@@ -1,4 +1,4 @@
-"""Results of frequency bands and of parts of the dictionary are those of the pairs alone."""
+"""Results of frequency bands and of parts of the dictionary are those of their pairs alone."""
 
 import json
 

@@ -48,6 +48,10 @@ def test_every_score_lies_in_its_interval_and_is_the_mean_of_its_queries(result,
     assert wide_low < low and high < wide_high
 
 
+def test_a_single_query_has_an_interval_without_width():
+    assert bli(np.eye(3), np.eye(3), [0], [0]).interval() == (1.0, 1.0)
+
+
 def test_the_seed_decides_the_draws(result):
     assert result.interval("map", random_state=1) != result.interval("map", random_state=2)
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from downstream_samples import TOPICS, topical
+from task_samples import TOPICS, topical
 
 import fipp
 from fipp.exceptions import FippError
