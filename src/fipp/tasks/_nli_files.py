@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def load_nli(path: str | os.PathLike[str], language: str | None = None, *, limit
     ------
     FippError
         If a line is cut, lacks a field or has another label; the error names the line. Also if there are no pairs of
-        that language.
+        that language, or a file of several languages is read without naming one.
 
     Examples
     --------
@@ -109,7 +109,13 @@ def _records(path: Path, with_language: bool) -> Iterator[tuple[str, dict[str, s
         raise FippError(f"{path} is empty")
 
 
+def _check_language(names: Iterable[str], wanted: tuple[str, ...], where: object) -> None:
+    if "language" in names and "language" not in wanted:
+        raise FippError(f"{where} has a field 'language', as XNLI does: say which language to read, such as 'fr'")
+
+
 def _columns(header: list[str], wanted: tuple[str, ...], path: Path) -> dict[str, int]:
+    _check_language(header, wanted, path)
     missing = [name for name in wanted if name not in header]
     if missing:
         raise FippError(
@@ -145,6 +151,7 @@ def _from_json(line: str, wanted: tuple[str, ...], where: str) -> dict[str, str]
         ) from error
     if not isinstance(record, dict):
         raise FippError(f"{where} is not a JSON record with fields")
+    _check_language(record, wanted, where)
     for name in wanted:
         if not isinstance(record.get(name), str):
             raise FippError(f"{where} has no field {name!r} with text in it")
