@@ -113,6 +113,7 @@ def _f1(right: Any, wrong: Any, missed: Any) -> NDArray[np.float64]:
     return np.divide(2 * right, whole, out=np.zeros_like(whole), where=whole > 0)
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class LogisticTopics(BaseEstimator):
     """A logistic regression for each topic on the mean of a text's word vectors: takes seconds instead of minutes.
 
@@ -135,10 +136,9 @@ class LogisticTopics(BaseEstimator):
     array([ True, False])
     """
 
-    def __init__(self, *, C: float = 100.0, balanced: bool = False, random_state: int = 0) -> None:
-        self.C = C
-        self.balanced = balanced
-        self.random_state = random_state
+    C: float = 100.0
+    balanced: bool = False
+    random_state: int = 0
 
     def fit(self, texts: EncodedTexts, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Self:
         """Learn from encoded texts and labels of shape (texts, topics)."""

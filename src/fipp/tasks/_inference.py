@@ -119,6 +119,7 @@ class EncodedPairs:
         return EncodedPairs(self.premises.within(span), self.hypotheses.within(span))
 
 
+@dataclass(kw_only=True, repr=False, eq=False)
 class LogisticInference(BaseEstimator):
     """Logistic regression on u, v, |u − v| and u∘v, where u and v are the sentences' mean vectors.
 
@@ -135,9 +136,8 @@ class LogisticInference(BaseEstimator):
     LogisticInference(C=0.1)
     """
 
-    def __init__(self, *, C: float = 1.0, random_state: int = 0) -> None:
-        self.C = C
-        self.random_state = random_state
+    C: float = 1.0
+    random_state: int = 0
 
     def fit(self, pairs: EncodedPairs, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Self:
         """Learn from encoded pairs and the numbers of their labels."""
