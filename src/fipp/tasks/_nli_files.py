@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def load_nli(path: str | os.PathLike[str], language: str | None = None, *, limit
     ------
     FippError
         If a line is cut, lacks a field or has another label; the error names the line. Also if there are no pairs of
-        that language, or a file of several languages is read without naming one.
+        that language, or several languages and none is named.
 
     Examples
     --------
@@ -64,10 +64,11 @@ def load_nli(path: str | os.PathLike[str], language: str | None = None, *, limit
     known = InferenceCorpus.label_names
     languages: set[str] = set()
     for where, record in _records(path, language is not None):
-        if language is not None:
-            languages.add(record["language"])
-            if record["language"] != language:
-                continue
+        languages.add(record.get("language", ""))
+        if language is None and len(languages) > 1:
+            raise FippError(f"{where} is in another language than those before: say which to read, such as 'fr'")
+        if language is not None and record["language"] != language:
+            continue
         label = record["gold_label"]
         if label == _UNDECIDED:
             undecided += 1
@@ -109,20 +110,14 @@ def _records(path: Path, with_language: bool) -> Iterator[tuple[str, dict[str, s
         raise FippError(f"{path} is empty")
 
 
-def _check_language(names: Iterable[str], wanted: tuple[str, ...], where: object) -> None:
-    if "language" in names and "language" not in wanted:
-        raise FippError(f"{where} has a field 'language', as XNLI does: say which language to read, such as 'fr'")
-
-
 def _columns(header: list[str], wanted: tuple[str, ...], path: Path) -> dict[str, int]:
-    _check_language(header, wanted, path)
     missing = [name for name in wanted if name not in header]
     if missing:
         raise FippError(
             f"{path} has no column {missing[0]!r} in its first line; the layout is that of MultiNLI and XNLI: "
             f"{', '.join(wanted)}, separated by tabs"
         )
-    return {name: header.index(name) for name in wanted}
+    return {name: header.index(name) for name in {*wanted, "language"} & set(header)}
 
 
 def _widths(header: list[str]) -> range:
@@ -151,8 +146,7 @@ def _from_json(line: str, wanted: tuple[str, ...], where: str) -> dict[str, str]
         ) from error
     if not isinstance(record, dict):
         raise FippError(f"{where} is not a JSON record with fields")
-    _check_language(record, wanted, where)
     for name in wanted:
         if not isinstance(record.get(name), str):
             raise FippError(f"{where} has no field {name!r} with text in it")
-    return {name: record[name] for name in wanted}
+    return {name: record[name] for name in {*wanted, "language"} & set(record)}
