@@ -188,5 +188,5 @@ def test_a_number_after_a_colon_sets_how_much_is_done(X):
 
 @pytest.mark.parametrize("wrong", ["unit:3", "isotropic:", "isotropic:two", "isotropic:-1", "isotropic:1.5", "magic:1"])
 def test_a_number_that_makes_no_sense_is_refused(wrong):
-    with pytest.raises(FippError, match="preprocessing|whole number"):
+    with pytest.raises(FippError, match=r"preprocessing|whole number"):
         make_preprocess(wrong)
