@@ -91,9 +91,7 @@ def align(
 
 
 def _learns_without_pairs(aligner: BaseAligner) -> bool:
-    from fipp.aligners._guessing import GuessingAligner
-
-    return not aligner.needs_pairs or aligner.takes_identical_words or isinstance(aligner, GuessingAligner)
+    return aligner.learns_from != "pairs" or aligner.takes_guesses
 
 
 def coverage(lookup: Lookup) -> str:

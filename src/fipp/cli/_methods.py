@@ -27,6 +27,14 @@ _SUMMARIES = {
     "muse-adversarial": "MUSE, unsupervised: an adversarial start without pairs, refined on mutual CSLS neighbours.",
 }
 
+# What a method learns from, and whether it accepts guesses in place of known pairs.
+_LEARNS_FROM = {
+    ("pairs", False): "known pairs",
+    ("pairs", True): "known pairs or spelling",
+    ("identical", True): "identical words",
+    ("spelling", True): "spelling or nothing",
+    ("nothing", False): "nothing",
+}
 # The same setting in every method.
 _PREPROCESS = (
     "What is done to the vectors of both sides first: none, unit, centre, isotropic, isotropic-textbook, iterative, "
@@ -86,16 +94,9 @@ def _describe(name: str, as_json: bool) -> None:
 
 
 def _as_dict(name: str, aligner: BaseAligner) -> dict[str, Any]:
-    from fipp.aligners._guessing import GuessingAligner
-
-    learns_from = "known pairs" if aligner.needs_pairs else "nothing"
-    if isinstance(aligner, GuessingAligner):
-        learns_from = "known pairs, or spelling" if aligner.needs_pairs else "spelling, or nothing"
-    elif aligner.takes_identical_words:
-        learns_from = "identical words"
     return {
         "summary": _SUMMARIES.get(name) or (inspect.getdoc(type(aligner)) or "").partition("\n")[0],
-        "learns_from": learns_from,
+        "learns_from": _LEARNS_FROM[aligner.learns_from, aligner.takes_guesses],
         "dimensions": "equal" if aligner.same_dimensions else "any",
         "settings": _arguments.plain_settings(aligner),
     }
