@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import fipp
 from fipp.cli import _arguments, _console, _model
 
 if TYPE_CHECKING:
-    from fipp import Alignment
     from fipp.aligners import BaseAligner
     from fipp.io import Lookup
 
@@ -56,8 +56,6 @@ def align(
     Words are found whatever their case. Pairs with a word that has no vector are counted and left out. Without --dict,
     the pairs are guessed from words spelled alike; if that fails, no model is written.
     """
-    import fipp
-
     report = _console.Reporter(quiet or as_json)
     aligner = _arguments.make_aligner(method, settings, max_memory, random_state)
     if dictionary is None and not _learns_without_pairs(aligner):
@@ -106,7 +104,7 @@ def coverage(lookup: Lookup) -> str:
     return text
 
 
-def _as_dict(alignment: Alignment, method: str, seconds: float, output: Path) -> dict[str, Any]:
+def _as_dict(alignment: fipp.Alignment, method: str, seconds: float, output: Path) -> dict[str, Any]:
     assert alignment.source is not None and alignment.target is not None
     return {
         "method": method,
@@ -119,7 +117,7 @@ def _as_dict(alignment: Alignment, method: str, seconds: float, output: Path) ->
     }
 
 
-def _show(alignment: Alignment, method: str, seconds: float, output: Path) -> None:
+def _show(alignment: fipp.Alignment, method: str, seconds: float, output: Path) -> None:
     aligner = alignment.aligner
     chosen = _model.choice(aligner)
     if chosen:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import fipp
 from fipp.cli import _console
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
-    from fipp import Alignment, Lexicon, Vectors
     from fipp.aligners import BaseAligner
     from fipp.cli._console import Reporter
     from fipp.io import LoadReport
@@ -115,8 +116,6 @@ def parse_assignments(given: Iterable[str] | None, option: str, example: str) ->
     >>> parse_assignments(["self-learning = 20"], "--set", "epsilon=0.1")
     {'self_learning': '20'}
     """
-    from fipp.exceptions import FippError
-
     parsed = {}
     for text in given or ():
         name, _, value = (part.strip() for part in text.partition("="))
@@ -175,30 +174,24 @@ def check_retrieval(retrieval: str, beta: float = BETA, max_memory: str | None =
 
 def check_format(format: str) -> None:
     """Refuse an unknown format of tables."""
-    from fipp.exceptions import FippError
-
     if format not in FORMATS:
         raise FippError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}, or use --json")
 
 
 def load_vectors(
     path: Path, report: Reporter, *, limit: int | None = None, strict: bool = False, words: set[str] | None = None
-) -> Vectors:
+) -> fipp.Vectors:
     """Read vectors and report how many there are."""
-    from fipp import Vectors
-
     with report.progress(f"reading {path.name}"):
-        vectors = Vectors.load(path, limit=limit, strict=strict, words=words)
+        vectors = fipp.Vectors.load(path, limit=limit, strict=strict, words=words)
     if not _warn_of_defects(vectors.report):
         report.note(f"{path.name}: {len(vectors):,} words x {vectors.dim}")
     return vectors
 
 
-def load_lexicon(path: Path, *, strict: bool = False, reverse: bool = False, **options: Any) -> Lexicon:
+def load_lexicon(path: Path, *, strict: bool = False, reverse: bool = False, **options: Any) -> fipp.Lexicon:
     """Read a dictionary, and warn if some of its lines could not be used; ``reverse`` swaps the words of each pair."""
-    from fipp import Lexicon
-
-    lexicon = Lexicon.load(path, strict=strict, **options)
+    lexicon = fipp.Lexicon.load(path, strict=strict, **options)
     _warn_of_defects(lexicon.report)
     return lexicon.reverse() if reverse else lexicon
 
@@ -212,7 +205,6 @@ def _warn_of_defects(report: LoadReport | None) -> bool:
 
 def load_words(path: Path) -> set[str]:
     """Read words, one per line."""
-    from fipp.exceptions import FippError
     from fipp.io._stream import read_batches
 
     lines = (line.decode("utf-8", "replace").strip() for batch in read_batches(path) for line in batch)
@@ -222,12 +214,12 @@ def load_words(path: Path) -> set[str]:
     return words
 
 
-def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *, limit: int | None) -> Alignment:
+def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *, limit: int | None) -> fipp.Alignment:
     """Read a model with the vectors of both sides."""
-    from fipp import Alignment
-
-    Alignment.load(model)  # refuse a wrong file before the vectors are read, which takes longer
-    return Alignment.load(model, load_vectors(source, report, limit=limit), load_vectors(target, report, limit=limit))
+    fipp.Alignment.load(model)  # refuse a wrong file before the vectors are read, which takes longer
+    return fipp.Alignment.load(
+        model, load_vectors(source, report, limit=limit), load_vectors(target, report, limit=limit)
+    )
 
 
 def write_text(text: str, output: Path | None) -> None:
@@ -244,7 +236,6 @@ def write_text(text: str, output: Path | None) -> None:
 
 def check_output(output: Path | None, *inputs: Path | None) -> None:
     """Raise a FippError now if ``output`` could not be written after the long work, or would overwrite an input."""
-    from fipp.exceptions import FippError
     from fipp.io._atomic import atomic_path
 
     if output is None:

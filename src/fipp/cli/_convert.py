@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+import fipp
 from fipp.cli import _arguments, _console
-
-if TYPE_CHECKING:
-    from fipp import Alignment, Vectors
+from fipp.exceptions import FippError
 
 _Output = Annotated[
     Path,
@@ -39,8 +38,6 @@ def convert(
 
     Rows keep their order, and numbers are unchanged unless --dtype rounds them. IN is never overwritten.
     """
-    from fipp.exceptions import FippError
-
     report = _console.Reporter(quiet)
     if dtype not in _TYPES:
         raise FippError(f"--dtype is {' or '.join(_TYPES)}, not {dtype!r}")
@@ -68,11 +65,9 @@ def transform(
     They need not be the vectors that the model was learned from, but they must come from the same embedding. IN is
     never overwritten.
     """
-    from fipp import Alignment
-
     report = _console.Reporter(quiet)
     _check_output(output, model, vectors)
-    alignment = Alignment.load(model)
+    alignment = fipp.Alignment.load(model)
     loaded = _arguments.load_vectors(vectors, report, limit=limit, strict=strict)
     _check_dimension(alignment, loaded, target, model, vectors)
     if not target and alignment.aligner.target_map_ is not None:
@@ -89,17 +84,15 @@ def _check_output(output: Path, *inputs: Path | None) -> None:
     _arguments.check_output(output, *inputs)
 
 
-def _write(vectors: Vectors, output: Path, report: _console.Reporter) -> None:
+def _write(vectors: fipp.Vectors, output: Path, report: _console.Reporter) -> None:
     with report.progress(f"writing {output.name}"):
         vectors.save(output)
     _console.written.append(output)
     _console.show(f"{output}: {len(vectors):,} words x {vectors.dim}")
 
 
-def _check_dimension(alignment: Alignment, vectors: Vectors, target: bool, model: Path, path: Path) -> None:
+def _check_dimension(alignment: fipp.Alignment, vectors: fipp.Vectors, target: bool, model: Path, path: Path) -> None:
     """Name the files, which the library does not know."""
-    from fipp.exceptions import FippError
-
     aligner = alignment.aligner
     dimensions = {False: aligner.n_features_in_, True: aligner.n_features_out_}
     if vectors.dim != dimensions[target]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+import fipp
 from fipp._progress import Steps
 from fipp.cli import _arguments, _console, _model
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fipp import Alignment, BLIResult
     from fipp._progress import Progress
     from fipp.datasets import Demo
 
@@ -53,9 +54,9 @@ class _Scored(NamedTuple):
     """An alignment and how it did."""
 
     name: str
-    alignment: Alignment
-    cosine: BLIResult
-    csls: BLIResult
+    alignment: fipp.Alignment
+    cosine: fipp.BLIResult
+    csls: fipp.BLIResult
 
 
 def demo(
@@ -105,14 +106,12 @@ def demo(
 
 
 def _score(data: Demo, name: str, method: str, settings: Mapping[str, Any], progress: Progress) -> _Scored:
-    import fipp
-
     alignment = fipp.align(data.source, data.target, data.seed, method, progress=progress, **settings)
     by_cosine, by_csls = (alignment.evaluate(data.test, retrieval=way) for way in ("cosine", "csls"))
     return _Scored(name, alignment, by_cosine, by_csls)
 
 
-def _translations(alignment: Alignment, data: Demo) -> Table:
+def _translations(alignment: fipp.Alignment, data: Demo) -> Table:
     ranked = alignment.translate_all(WORDS, _SHOWN)
     return _console.translations(dict(zip(WORDS, ranked, strict=True)), right=dict(data.test))
 
@@ -140,7 +139,7 @@ def _verdict(scored: list[_Scored]) -> str:
     return "\n".join(lines)
 
 
-def _filtered(alignment: Alignment) -> Table:
+def _filtered(alignment: fipp.Alignment) -> Table:
     """Return the seed pairs whose inner products the filter kept least and most (appendix D.2 of the paper)."""
     aligner, source, target = alignment.aligner, alignment.source, alignment.target
     assert source is not None and target is not None
@@ -157,8 +156,7 @@ def _filtered(alignment: Alignment) -> Table:
     return table
 
 
-def _draw(alignment: Alignment, data: Demo, path: Path) -> None:
-    from fipp.exceptions import FippError
+def _draw(alignment: fipp.Alignment, data: Demo, path: Path) -> None:
     from fipp.report import plot_pairs
 
     right = dict(data.test)

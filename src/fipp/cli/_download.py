@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fipp.cli import _arguments, _console
+from fipp.exceptions import FippError
 
 
 def download(
@@ -38,7 +39,6 @@ def download(
     downloaded again. The environment variable FIPP_MIRROR names a mirror that has each file at MIRROR/HOST/PATH.
     """
     from fipp.datasets import download, find_data_set
-    from fipp.exceptions import FippError
 
     if list_all:
         _list(names or [], as_json)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import fipp
 from fipp.cli import _arguments, _console
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fipp import Alignment, BLIResult, Lexicon, Vectors
     from fipp.evaluate import Comparison, SelfEvaluation
 
 
@@ -68,9 +69,7 @@ def evaluate(
     Without --test, maps are learned from parts of the seed pairs and tested on the others. That is refused for models
     that were learned without known pairs.
     """
-    from fipp import Alignment
     from fipp.evaluate._slices import BANDS
-    from fipp.exceptions import FippError
 
     report = _console.Reporter(quiet or as_json)
     _arguments.check_retrieval(retrieval, beta, max_memory)
@@ -83,10 +82,10 @@ def evaluate(
             raise FippError(f"{option} needs a test dictionary: give one with --test")
     lexicon = None if test is None else _arguments.load_lexicon(test, reverse=reverse_dict)
     if against is not None:
-        Alignment.load(against)  # refuse a wrong file before anything long is done
+        fipp.Alignment.load(against)  # refuse a wrong file before anything long is done
     alignment = _arguments.load_alignment(model, source, target, report, limit=limit)
 
-    def measure(alignment: Alignment, lexicon: Lexicon | None) -> BLIResult | SelfEvaluation:
+    def measure(alignment: fipp.Alignment, lexicon: fipp.Lexicon | None) -> fipp.BLIResult | SelfEvaluation:
         with report.progress("ranking" if lexicon is not None else "cross-validating") as progress:
             if lexicon is None:
                 return alignment.evaluate(retrieval=retrieval, max_memory=max_memory, progress=progress)
@@ -95,7 +94,7 @@ def evaluate(
     result = measure(alignment, lexicon)
     comparisons: list[Comparison] = []
     if against is not None:
-        other = Alignment.load(against, alignment.source, alignment.target)
+        other = fipp.Alignment.load(against, alignment.source, alignment.target)
         comparisons = _compare(result, measure(other, lexicon), level)
     if as_json:
         told = result.as_dict(interval=level if interval else None, bands=chosen or False)
@@ -110,7 +109,6 @@ def evaluate(
 
 def _parse_edges(text: str) -> list[int]:
     from fipp.evaluate._slices import check_edges
-    from fipp.exceptions import FippError
 
     try:
         edges = [int(part) for part in text.split(",")]
@@ -120,12 +118,13 @@ def _parse_edges(text: str) -> list[int]:
     return edges
 
 
-def _compare(first: BLIResult | SelfEvaluation, second: BLIResult | SelfEvaluation, level: float) -> list[Comparison]:
-    from fipp import BLIResult
+def _compare(
+    first: fipp.BLIResult | SelfEvaluation, second: fipp.BLIResult | SelfEvaluation, level: float
+) -> list[Comparison]:
     from fipp.evaluate import compare
     from fipp.evaluate._bli import MEASURES
 
-    assert isinstance(first, BLIResult) and isinstance(second, BLIResult)
+    assert isinstance(first, fipp.BLIResult) and isinstance(second, fipp.BLIResult)
     return [compare(first, second, measure, level=level) for measure in MEASURES]
 
 
@@ -142,11 +141,9 @@ def _show_comparisons(comparisons: list[Comparison], against: Path | None) -> No
     _console.show(table)
 
 
-def _show(result: BLIResult | SelfEvaluation, level: float | None, edges: list[int] | None) -> None:
-    from fipp import BLIResult
-
-    scores = result if isinstance(result, BLIResult) else result.cross_validation
-    if not isinstance(result, BLIResult):
+def _show(result: fipp.BLIResult | SelfEvaluation, level: float | None, edges: list[int] | None) -> None:
+    scores = result if isinstance(result, fipp.BLIResult) else result.cross_validation
+    if not isinstance(result, fipp.BLIResult):
         _console.heading(f"no test dictionary: {result.folds}-fold cross-validation on the seed pairs")
     columns = {"score": scores}
     if scores.seen_pairs and scores.unseen is not None:
@@ -155,14 +152,14 @@ def _show(result: BLIResult | SelfEvaluation, level: float | None, edges: list[i
     if edges is not None:
         _console.heading("by row number of the source word, frequent words first")
         _console.show(_table(scores.by_band(edges), level))
-    if not isinstance(result, BLIResult):
+    if not isinstance(result, fipp.BLIResult):
         _console.show(
             f"mutual nearest neighbours: {100 * result.mutual_rate:.1f} % of the first {result.words:,} words, "
             f"mean CSLS {result.mean_csls:.4f}"
         )
 
 
-def _table(results: Mapping[str, BLIResult], level: float | None) -> Table:
+def _table(results: Mapping[str, fipp.BLIResult], level: float | None) -> Table:
     """Return a table with a column for each result: a row for each would not fit on a narrow terminal."""
     table = _console.table("", *results)
     for cells in zip(*(_cells(result, level) for result in results.values()), strict=True):
@@ -171,7 +168,7 @@ def _table(results: Mapping[str, BLIResult], level: float | None) -> Table:
     return table
 
 
-def _cells(result: BLIResult, level: float | None) -> list[tuple[str, str]]:
+def _cells(result: fipp.BLIResult, level: float | None) -> list[tuple[str, str]]:
     """Return names and values of what a result shows; a value is empty if it is not known."""
     from fipp.evaluate._bli import MEASURES
 
@@ -244,10 +241,8 @@ def _read(words: Iterable[str]) -> Iterable[str]:
                 yield stripped
 
 
-def _divide(words: Sequence[str], source: Vectors) -> tuple[list[str], list[str]]:
+def _divide(words: Sequence[str], source: fipp.Vectors) -> tuple[list[str], list[str]]:
     """Return the words that the source has and those that it does not have; warn about the latter."""
-    from fipp.exceptions import FippError
-
     if not words:
         raise FippError("there are no words to translate: standard input was empty")
     rows = source.find(words)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import fipp
 from fipp.cli import _arguments, _console, _model
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
-    from fipp import Alignment
     from fipp.evaluate import SpaceReport
     from fipp.io import LoadReport
 
@@ -95,11 +96,9 @@ def _rows_of_vectors(space: SpaceReport, skipped: dict[str, int]) -> list[tuple[
 
 
 def _show_model(path: Path, as_json: bool) -> None:
-    from fipp import Alignment
-    from fipp.exceptions import FippError
     from fipp.io._model import read_model
 
-    alignment = Alignment.load(path)
+    alignment = fipp.Alignment.load(path)
     header = read_model(path)[1]
     try:
         told = {
@@ -121,7 +120,7 @@ def _show_model(path: Path, as_json: bool) -> None:
     _console.show(_console.summary(rows))
 
 
-def _rows_of_model(alignment: Alignment, told: Mapping[str, Any]) -> dict[str, str]:
+def _rows_of_model(alignment: fipp.Alignment, told: Mapping[str, Any]) -> dict[str, str]:
     rows = {"file": told["file"], "format": told["format"], "method": " ".join(str(alignment.aligner).split())}
     for side in ("source", "target"):
         rows[side] = f"{told[side]['words']:,} words x {told[side]['dimensions']}"

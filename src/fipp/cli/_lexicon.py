@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import fipp
 from fipp.cli import _arguments, _console
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
-    from fipp import Lexicon, Vectors
     from fipp.io import Lookup
 
 _Dictionary = Annotated[
@@ -82,8 +83,6 @@ def split(
 
     All pairs of a source word, whatever its case, go to the same part.
     """
-    from fipp.exceptions import FippError
-
     _arguments.check_output(output, dictionary)
     _arguments.check_output(rest, dictionary, output)
     if output.resolve() == rest.resolve():
@@ -120,11 +119,9 @@ def identical(
     quiet: _arguments.Quiet = False,
 ) -> None:
     """Pair the words that two vocabularies spell alike. Some are alike by chance; long ones are more often right."""
-    from fipp import Lexicon
-
     _arguments.check_output(output, source, target)
     vocabularies = _vocabularies(source, target, limit, _console.Reporter(quiet))
-    found = Lexicon.identical(*vocabularies, min_length=min_length, numerals=not no_numerals)
+    found = fipp.Lexicon.identical(*vocabularies, min_length=min_length, numerals=not no_numerals)
     _write(found, output, "for words in different scripts, use `fipp lexicon cognates`")
 
 
@@ -136,10 +133,8 @@ def numerals(
     quiet: _arguments.Quiet = False,
 ) -> None:
     """Pair equal numerals, even if they are written in different digits."""
-    from fipp import Lexicon
-
     _arguments.check_output(output, source, target)
-    _write(Lexicon.numerals(*_vocabularies(source, target, limit, _console.Reporter(quiet))), output)
+    _write(fipp.Lexicon.numerals(*_vocabularies(source, target, limit, _console.Reporter(quiet))), output)
 
 
 def cognates(
@@ -164,13 +159,11 @@ def cognates(
     Both files must be sorted by frequency, as most are; if they are not, use --max-rank-ratio 0. Many pairs will be
     wrong.
     """
-    from fipp import Lexicon
-
     report = _console.Reporter(quiet)
     _arguments.check_output(output, source, target)
     vocabularies = _vocabularies(source, target, limit, report)
     with report.progress("comparing") as progress:
-        found = Lexicon.cognates(
+        found = fipp.Lexicon.cognates(
             *vocabularies,
             max_distance=max_distance,
             min_length=min_length,
@@ -198,23 +191,21 @@ def cldr(
 
     This needs Babel and emoji: [bold]pip install 'fipp\[cldr]'[/bold]. Languages without emoji names have fewer pairs.
     """
-    from fipp import Lexicon
-
     _arguments.check_output(output)
-    found = Lexicon.from_cldr(
+    found = fipp.Lexicon.from_cldr(
         source, target, kinds=_arguments.split_names(kinds), single_words=not phrases, lower=not keep_case
     )
     _write(found, output, "the two languages share no names of these kinds")
 
 
-def _vocabularies(source: Path, target: Path, limit: int | None, report: _console.Reporter) -> tuple[Vectors, Vectors]:
+def _vocabularies(
+    source: Path, target: Path, limit: int | None, report: _console.Reporter
+) -> tuple[fipp.Vectors, fipp.Vectors]:
     return _arguments.load_vectors(source, report, limit=limit), _arguments.load_vectors(target, report, limit=limit)
 
 
-def _write(lexicon: Lexicon, path: Path, hint: str = "") -> None:
+def _write(lexicon: fipp.Lexicon, path: Path, hint: str = "") -> None:
     """Write a dictionary and print how many pairs it has; ``hint`` is for one that has none."""
-    from fipp.exceptions import FippError
-
     if not len(lexicon):
         raise FippError(f"no pairs were found, so {path} was not written{hint and '; '}{hint}")
     lexicon.save(path)
@@ -222,7 +213,7 @@ def _write(lexicon: Lexicon, path: Path, hint: str = "") -> None:
     _console.show(f"{path}: {len(lexicon):,} pair{'' if len(lexicon) == 1 else 's'}")
 
 
-def _figures(lexicon: Lexicon, lookup: Lookup) -> dict[str, Any]:
+def _figures(lexicon: fipp.Lexicon, lookup: Lookup) -> dict[str, Any]:
     return {
         "pairs": lookup.total,
         "source_words": len({source for source, _ in lexicon}),

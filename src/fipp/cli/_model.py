@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import fipp
 from fipp.cli import _arguments, _console
 
 if TYPE_CHECKING:
-    from fipp import Alignment
     from fipp.aligners import BaseAligner
 
 Trial = dict[str, Any]
@@ -19,7 +19,7 @@ _SHOWN = 8
 _YARDSTICKS = ("fipp", "procrustes")
 
 
-def as_dict(alignment: Alignment) -> dict[str, Any]:
+def as_dict(alignment: fipp.Alignment) -> dict[str, Any]:
     """Return settings, pairs, what was chosen and where it began, as JSON can hold them."""
     aligner = alignment.aligner
     return {
@@ -32,7 +32,7 @@ def as_dict(alignment: Alignment) -> dict[str, Any]:
     }
 
 
-def rows(alignment: Alignment) -> dict[str, str]:
+def rows(alignment: fipp.Alignment) -> dict[str, str]:
     """Return the same for people, as rows of a summary."""
     aligner = alignment.aligner
     told = {"pairs": f"{len(aligner.pairs_):,}"}

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+import fipp
 from fipp.cli import _arguments, _console
 from fipp.cli._experiments import show_tables
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
-    from fipp import Lexicon, Vectors
     from fipp.evaluate import Outcome, ScoredPair, SimilarityResult
 
 _LEVEL = 0.95
@@ -258,7 +259,7 @@ def _check(task: _Task, methods: str | None, training: _Training, classifiers: M
 
 def _load(
     source: Path, target: Path, dictionary: Path, report: _console.Reporter, limit: int | None
-) -> tuple[Vectors, Vectors, Lexicon]:
+) -> tuple[fipp.Vectors, fipp.Vectors, fipp.Lexicon]:
     lexicon = _arguments.load_lexicon(dictionary)  # first, because it is quick
     loaded = [_arguments.load_vectors(path, report, limit=limit) for path in (source, target)]
     return loaded[0], loaded[1], lexicon
@@ -267,7 +268,7 @@ def _load(
 def _compare(
     task: _Task,
     pair: str,
-    vectors: tuple[Vectors, Vectors, Lexicon],
+    vectors: tuple[fipp.Vectors, fipp.Vectors, fipp.Lexicon],
     methods: Sequence[str],
     training: _Training,
     transfer: Callable[..., Any],
@@ -292,8 +293,6 @@ def _compare(
 
 
 def _check_outcomes(outcomes: Sequence[Outcome[Any]]) -> None:
-    from fipp.exceptions import FippError
-
     if all(outcome.error is not None for outcome in outcomes):
         raise FippError(f"no method succeeded; {outcomes[0].method}: {outcomes[0].error}")
 
@@ -383,7 +382,6 @@ def words(
     """
     from fipp.evaluate import each_method, load_similarity
     from fipp.evaluate._methods import NOT_ALIGNED, check_methods
-    from fipp.exceptions import FippError
 
     report = _console.Reporter(quiet or as_json)
     chosen = [method for method in check_methods(_arguments.split_names(methods)) if method != NOT_ALIGNED]

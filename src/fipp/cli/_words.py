@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+import fipp
 from fipp.cli import _arguments, _console
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
-    from fipp import Alignment, Vectors
     from fipp.evaluate import AnalogyResult, SimilarityResult
 
 _Vectors = Annotated[Path, typer.Argument(metavar="VECTORS", help=f"Vectors, {_arguments.ANY_FORMAT}")]
@@ -112,7 +113,7 @@ def analogies(
     within = partial(analogies, method=method, max_memory=max_memory)
     across_both = partial(cross_analogies, method=method, max_memory=max_memory)
 
-    def before_after(alignment: Alignment, asked: Any, side: str) -> tuple[AnalogyResult, AnalogyResult]:
+    def before_after(alignment: fipp.Alignment, asked: Any, side: str) -> tuple[AnalogyResult, AnalogyResult]:
         mapped = alignment.transform_target() if side == "target" else alignment.transform()
         return within(getattr(alignment, side), asked), within(mapped, asked)
 
@@ -123,31 +124,26 @@ def analogies(
 
 def _check_spaces(spaces: _Spaces) -> None:
     """Refuse --target and --across where they make no sense, and a wrong model before the vectors are read."""
-    from fipp import Alignment
-    from fipp.exceptions import FippError
-
     if spaces.model is None and (spaces.target or spaces.across is not None):
         raise FippError(f"{'--target' if spaces.target else '--across'} needs a --model")
     if spaces.target and spaces.across is not None:
         raise FippError("with --across, VECTORS are source vectors: leave --target out")
     if spaces.model is not None:
-        Alignment.load(spaces.model)
+        fipp.Alignment.load(spaces.model)
 
 
 def _measure(spaces: _Spaces, sets: Mapping[Path, Any], measures: _Measures, report: _console.Reporter) -> _Measured:
-    from fipp import Alignment
-
-    def load(path: Path) -> Vectors:
+    def load(path: Path) -> fipp.Vectors:
         return _arguments.load_vectors(path, report, limit=spaces.limit, strict=spaces.strict)
 
     loaded = load(spaces.vectors)
     if spaces.model is None:
         return {path: {"as they are": measures.within(loaded, items)} for path, items in sets.items()}
     if spaces.across is not None:
-        alignment = Alignment.load(spaces.model, loaded, load(spaces.across))
+        alignment = fipp.Alignment.load(spaces.model, loaded, load(spaces.across))
         return {path: {"across": measures.across(alignment, items)} for path, items in sets.items()}
     side = "target" if spaces.target else "source"
-    alignment = Alignment.load(spaces.model, **{side: loaded})
+    alignment = fipp.Alignment.load(spaces.model, **{side: loaded})
     results = {path: measures.before_after(alignment, items, side) for path, items in sets.items()}
     return {path: {"before": before, "after": after} for path, (before, after) in results.items()}
 
