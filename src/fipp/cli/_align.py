@@ -42,7 +42,7 @@ def align(
     ] = "auto",
     settings: _arguments.Settings = None,
     random_state: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Seed of the random numbers, for methods that use them.")
+        int | None, typer.Option(metavar="N", min=0, help="Random seed, for methods with the setting random_state.")
     ] = None,
     limit: _arguments.Limit = None,
     max_memory: _arguments.MaxMemory = None,
@@ -64,12 +64,11 @@ def align(
     lexicon = None
     if dictionary is not None:
         lexicon = _arguments.load_lexicon(dictionary, strict=strict, reverse=reverse_dict)
-    source_vectors = _arguments.load_vectors(source, report, limit=limit, strict=strict)
-    target_vectors = _arguments.load_vectors(target, report, limit=limit, strict=strict)
+    vectors = _arguments.load_both(source, target, report, limit=limit, strict=strict)
     if dictionary is None or lexicon is None:
         report.note(f"{method}: without known pairs, this takes up to a few minutes and may fail")
     else:
-        report.note(f"{dictionary.name}: {coverage(lexicon.lookup(source_vectors, target_vectors).require())}")
+        report.note(f"{dictionary.name}: {coverage(lexicon.lookup(*vectors).require())}")
         if method == "auto":
             report.note(
                 "auto: trying several methods takes a minute or two, longer for large vocabularies; "
@@ -78,10 +77,9 @@ def align(
 
     started = time.perf_counter()
     with report.progress("aligning") as progress:
-        alignment = fipp.align(source_vectors, target_vectors, lexicon, aligner, progress=progress)
+        alignment = fipp.align(*vectors, lexicon, aligner, progress=progress)
     seconds = time.perf_counter() - started
-    alignment.save(output)
-    _console.written.append(output)
+    _arguments.save(alignment, output)
     if as_json:
         _console.show_json(_as_dict(alignment, method, seconds, output))
     else:

@@ -135,11 +135,19 @@ def _group(cls: type[TyperGroup], **options: Any) -> typer.Typer:
 
 
 def _add(group: typer.Typer, examples: Mapping[str, Callable[..., None]], panel: str | None = None) -> None:
-    """Add commands, each by an example of its use: the example is the end of its help."""
+    """Add commands, each by an example of its use, which ends its help."""
     for example, command in examples.items():
         words = example.split()
         name = words[2] if words[1] in ("lexicon", "reproduce") else words[1]
-        group.command(name, cls=_Command, epilog=f"Example: [bold]{example}[/bold]", rich_help_panel=panel)(command)
+        # Without the line breaks of the source, a paragraph fits any terminal.
+        paragraphs = (" ".join(text.split()) for text in (command.__doc__ or "").split("\n\n"))
+        group.command(
+            name,
+            cls=_Command,
+            help="\n\n".join(paragraphs),
+            epilog=f"Example: [bold]{example}[/bold]",
+            rich_help_panel=panel,
+        )(command)
 
 
 app = _group(_Main)

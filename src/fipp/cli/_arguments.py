@@ -27,8 +27,7 @@ Target = Annotated[
     Path, typer.Argument(metavar="TGT", help="Target vectors; they may have a different number of dimensions.")
 ]
 Seed = Annotated[
-    Path,
-    typer.Option("--dict", metavar="SEED", help="Seed dictionary: one pair per line, source word, tab, target word."),
+    Path, typer.Option("--dict", metavar="SEED", help="Seed dictionary, one pair per line: source word, target word.")
 ]
 Method = Annotated[
     str, typer.Option(metavar="NAME", help="The alignment method; [bold]fipp methods[/bold] lists them.")
@@ -54,21 +53,16 @@ Retrieval = Annotated[
     ),
 ]
 Beta = Annotated[
-    float,
-    typer.Option(metavar="B", help="β of the inverted softmax (isf, dualis); a larger β gives near words more weight."),
+    float, typer.Option(metavar="B", help="β of isf and dualis; larger values give the nearest words more weight.")
 ]
 BETA = 30.0
-RandomState = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the random numbers.")]
+RandomState = Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")]
 Format = Annotated[str, typer.Option(metavar="markdown|csv|latex", help="Format of the tables.")]
 TablesOutput = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the tables to a file.")
 ]
 Results = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.jsonl",
-        help="Save each result here as it is finished. Results that it has are not computed again.",
-    ),
+    Path | None, typer.Option(metavar="FILE.jsonl", help="Save finished results here, and do not compute them again.")
 ]
 ReverseDict = Annotated[
     bool, typer.Option("--reverse-dict", help="The dictionary lists the target word first on each line.")
@@ -189,6 +183,11 @@ def load_vectors(
     return vectors
 
 
+def load_both(source: Path, target: Path, report: Reporter, **options: Any) -> tuple[fipp.Vectors, fipp.Vectors]:
+    """Read the vectors of both sides."""
+    return load_vectors(source, report, **options), load_vectors(target, report, **options)
+
+
 def load_lexicon(path: Path, *, strict: bool = False, reverse: bool = False, **options: Any) -> fipp.Lexicon:
     """Read a dictionary, and warn if some of its lines could not be used; ``reverse`` swaps the words of each pair."""
     lexicon = fipp.Lexicon.load(path, strict=strict, **options)
@@ -217,9 +216,13 @@ def load_words(path: Path) -> set[str]:
 def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *, limit: int | None) -> fipp.Alignment:
     """Read a model with the vectors of both sides."""
     fipp.Alignment.load(model)  # refuse a wrong file before the vectors are read, which takes longer
-    return fipp.Alignment.load(
-        model, load_vectors(source, report, limit=limit), load_vectors(target, report, limit=limit)
-    )
+    return fipp.Alignment.load(model, *load_both(source, target, report, limit=limit))
+
+
+def save(result: fipp.Alignment | fipp.Vectors | fipp.Lexicon, output: Path) -> None:
+    """Write a result to a file, and remember that for the message after Ctrl-C."""
+    result.save(output)
+    _console.written.append(output)
 
 
 def write_text(text: str, output: Path | None) -> None:

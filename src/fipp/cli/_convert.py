@@ -12,10 +12,7 @@ from fipp.cli import _arguments, _console
 from fipp.exceptions import FippError
 
 _Output = Annotated[
-    Path,
-    typer.Option(
-        "--output", "-o", metavar="OUT", help="Where to write them; the extension selects the format: .vec, .npy, …"
-    ),
+    Path, typer.Option("--output", "-o", metavar="OUT", help="Where to write; the extension selects the format.")
 ]
 _TYPES = ("float32", "float16", "float64")
 
@@ -25,11 +22,11 @@ def convert(
     output: _Output,
     limit: _arguments.Limit = None,
     words: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep only the words in this file, one per line, in this case.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep only the words listed in this file, one per line; case matters."),
     ] = None,
     dtype: Annotated[
-        str,
-        typer.Option(metavar="float32|float16|float64", help="How numbers are stored; float16 keeps three digits."),
+        str, typer.Option(metavar="float32|float16|float64", help="Type of the numbers; float16 keeps three digits.")
     ] = "float32",
     strict: _arguments.Strict = False,
     quiet: _arguments.Quiet = False,
@@ -86,8 +83,7 @@ def _check_output(output: Path, *inputs: Path | None) -> None:
 
 def _write(vectors: fipp.Vectors, output: Path, report: _console.Reporter) -> None:
     with report.progress(f"writing {output.name}"):
-        vectors.save(output)
-    _console.written.append(output)
+        _arguments.save(vectors, output)
     _console.show(f"{output}: {len(vectors):,} words x {vectors.dim}")
 
 

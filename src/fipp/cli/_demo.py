@@ -99,8 +99,7 @@ def demo(
     _console.heading("FIPP's filter: seed pairs with the smallest and the largest share of inner products kept")
     _console.show(_filtered(next(row.alignment for row in scored if row.name == "FIPP")))
 
-    alignment.save(model)
-    _console.written.append(model)
+    _arguments.save(alignment, model)
     _console.show("", f"The model is in {model}.")
     _draw(alignment, data, picture)
 

@@ -13,17 +13,14 @@ from fipp.exceptions import FippError
 
 def download(
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME…", help="Data sets, such as fasttext:hr, muse:en-hr, xling:en-fr, xling."),
+        list[str] | None, typer.Argument(metavar="NAME", help="Data sets, such as fasttext:hr, muse:en-hr or xling.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="DIR", help="Where to put the files.", show_default="the user's cache folder"
-        ),
+        typer.Option("--output", "-o", metavar="DIR", help="Where to put the files.", show_default="user cache"),
     ] = None,
     list_all: Annotated[
-        bool, typer.Option("--list", help="List all data sets with their licences, or the files of NAME….")
+        bool, typer.Option("--list", help="List all data sets with their licences, or the files of those named.")
     ] = False,
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", help="Reconnect if no data arrives for this long.")
@@ -70,19 +67,8 @@ def _list(names: list[str], as_json: bool) -> None:
         return
     families = list(FAMILIES.values())
     if as_json:
-        rows = [
-            {
-                "name": family.name,
-                "parameter": family.parameter or None,
-                "example": family.example,
-                "choices": list(family.choices) or None,
-                "title": family.title,
-                "licence": family.licence,
-                "homepage": family.homepage,
-            }
-            for family in families
-        ]
-        _console.show_json({"data_sets": rows})
+        told = ("name", "parameter", "example", "choices", "title", "licence", "homepage")
+        _console.show_json({"data_sets": [{key: getattr(family, key) or None for key in told} for family in families]})
         return
     table = _console.table("name", "what it is", "licence", "from")
     for family in families:

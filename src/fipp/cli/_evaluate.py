@@ -34,10 +34,7 @@ def evaluate(
     retrieval: _arguments.Retrieval = "nn",
     beta: _arguments.Beta = _arguments.BETA,
     against: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MODEL2", help="Test whether the difference from another model of the same vectors is chance."
-        ),
+        Path | None, typer.Option(metavar="MODEL2", help="Test whether the difference from another model is chance.")
     ] = None,
     interval: Annotated[bool, typer.Option("--interval", help="Add bootstrap confidence intervals.")] = False,
     level: Annotated[
@@ -47,10 +44,7 @@ def evaluate(
         bool, typer.Option("--bands", help="Add scores by frequency of the source word, taken from its row number.")
     ] = False,
     edges: Annotated[
-        str | None,
-        typer.Option(
-            "--band-edges", metavar="1000,5000,…", help="Row numbers at which a new band begins; implies --bands."
-        ),
+        str | None, typer.Option("--band-edges", metavar="1000,5000,…", help="Rows where bands begin; implies --bands.")
     ] = None,
     reverse_dict: _arguments.ReverseDict = False,
     limit: _arguments.Limit = None,

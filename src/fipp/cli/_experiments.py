@@ -27,9 +27,7 @@ def tune(
     dictionary: _arguments.Seed,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="MODEL", help="Fit the best settings on all pairs and write the model here."
-        ),
+        typer.Option("--output", "-o", metavar="MODEL", help="Fit the best settings on all pairs and write the model."),
     ] = None,
     method: _arguments.Method = "fipp",
     grid: Annotated[
@@ -83,15 +81,13 @@ def tune(
 
         _matplotlib()
     lexicon = _arguments.load_lexicon(dictionary, strict=strict, reverse=reverse_dict)
-    source_vectors = _arguments.load_vectors(source, report, limit=limit, strict=strict)
-    target_vectors = _arguments.load_vectors(target, report, limit=limit, strict=strict)
-    report.note(f"{dictionary.name}: {_align.coverage(lexicon.lookup(source_vectors, target_vectors).require())}")
+    vectors = _arguments.load_both(source, target, report, limit=limit, strict=strict)
+    report.note(f"{dictionary.name}: {_align.coverage(lexicon.lookup(*vectors).require())}")
 
     started = time.perf_counter()
     with report.progress("trying settings") as progress:
         selection = select(
-            source_vectors,
-            target_vectors,
+            *vectors,
             lexicon,
             aligner,
             grid=wanted,
@@ -114,8 +110,7 @@ def tune(
 
 def _write(selection: Selection, output: Path | None, figure: Path | None) -> None:
     if output is not None and selection.alignment is not None:
-        selection.alignment.save(output)
-        _console.written.append(output)
+        _arguments.save(selection.alignment, output)
     if figure is not None:
         from fipp.report import plot_grid
 
@@ -172,14 +167,10 @@ def compare(
     source: _arguments.Source,
     target: _arguments.Target,
     test: Annotated[
-        Path,
-        typer.Option(
-            metavar="TEST", help="Test dictionary to score all methods on; it must not share pairs with SEED."
-        ),
+        Path, typer.Option(metavar="TEST", help="Test dictionary, to score the methods; keep its pairs out of SEED.")
     ],
     dictionary: Annotated[
-        Path | None,
-        typer.Option("--dict", metavar="SEED", help="Seed dictionary; methods that learn from no pairs ignore it."),
+        Path | None, typer.Option("--dict", metavar="SEED", help="Seed dictionary; unsupervised methods ignore it.")
     ] = None,
     methods: Annotated[
         str, typer.Option(metavar="all|NAME,…", help="Which methods; [bold]fipp methods[/bold] lists them.")
@@ -209,7 +200,7 @@ def compare(
     report = _console.Reporter(quiet or as_json)
     seed = None if dictionary is None else _arguments.load_lexicon(dictionary, strict=strict)
     pairs = _arguments.load_lexicon(test, strict=strict)
-    X, Y = (_arguments.load_vectors(path, report, limit=limit, strict=strict) for path in (source, target))
+    vectors = _arguments.load_both(source, target, report, limit=limit, strict=strict)
     if results is not None:
         _console.written.append(results)  # after Ctrl-C too, it has everything that was finished
 
@@ -220,7 +211,7 @@ def compare(
 
     with report.progress("comparing") as progress:
         compared = fipp.compare_methods(
-            X, Y, seed, pairs, chosen, timeout=timeout, keep=results, progress=progress, finished=tell
+            *vectors, seed, pairs, chosen, timeout=timeout, keep=results, progress=progress, finished=tell
         )
     show_tables(compared.render(format), compared.as_dict(), output, as_json)
 

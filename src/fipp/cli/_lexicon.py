@@ -15,16 +15,13 @@ if TYPE_CHECKING:
     from fipp.io import Lookup
 
 _Dictionary = Annotated[
-    Path,
-    typer.Argument(metavar="DICT", help="One pair per line, separated by a tab, spaces, a comma or a semicolon."),
+    Path, typer.Argument(metavar="DICT", help="One pair per line, separated by tab, spaces, comma or semicolon.")
 ]
 _Output = Annotated[
-    Path,
-    typer.Option("--output", "-o", metavar="OUT", help="Where to write the pairs: .csv with commas, others with tabs."),
+    Path, typer.Option("--output", "-o", metavar="OUT", help="Where to write: .csv with commas, others with tabs.")
 ]
 _Alternatives = Annotated[
-    str | None,
-    typer.Option(metavar="CHARS", help="Characters that separate several translations of a word, such as ',;'."),
+    str | None, typer.Option(metavar="CHARS", help="Characters between translations of a word, such as ',;'.")
 ]
 _MinScore = Annotated[
     float | None, typer.Option(metavar="S", help="Leave out pairs whose third column is below S or not a number.")
@@ -49,7 +46,7 @@ def check(
     report = _console.Reporter(quiet or as_json)
     _arguments.check_output(output, dictionary, source, target)
     lexicon = _arguments.load_lexicon(dictionary, strict=strict, alternatives=alternatives, min_score=min_score)
-    found = lexicon.filter(*_vocabularies(source, target, limit, report))
+    found = lexicon.filter(*_arguments.load_both(source, target, report, limit=limit))
     assert found.coverage is not None
     figures = _figures(lexicon, found.coverage)
     if as_json:
@@ -60,8 +57,7 @@ def check(
     if hint:
         _console.warn(hint)
     if output is not None:
-        found.save(output)
-        _console.written.append(output)
+        _arguments.save(found, output)
         report.note(f"{output}: {len(found):,} pairs")
 
 
@@ -120,8 +116,8 @@ def identical(
 ) -> None:
     """Pair the words that two vocabularies spell alike. Some are alike by chance; long ones are more often right."""
     _arguments.check_output(output, source, target)
-    vocabularies = _vocabularies(source, target, limit, _console.Reporter(quiet))
-    found = fipp.Lexicon.identical(*vocabularies, min_length=min_length, numerals=not no_numerals)
+    vectors = _arguments.load_both(source, target, _console.Reporter(quiet), limit=limit)
+    found = fipp.Lexicon.identical(*vectors, min_length=min_length, numerals=not no_numerals)
     _write(found, output, "for words in different scripts, use `fipp lexicon cognates`")
 
 
@@ -134,7 +130,8 @@ def numerals(
 ) -> None:
     """Pair equal numerals, even if they are written in different digits."""
     _arguments.check_output(output, source, target)
-    _write(fipp.Lexicon.numerals(*_vocabularies(source, target, limit, _console.Reporter(quiet))), output)
+    vectors = _arguments.load_both(source, target, _console.Reporter(quiet), limit=limit)
+    _write(fipp.Lexicon.numerals(*vectors), output)
 
 
 def cognates(
@@ -146,10 +143,7 @@ def cognates(
     ] = 0.15,
     min_length: Annotated[int, typer.Option(metavar="N", min=1, help="Leave out words with fewer letters.")] = 5,
     max_rank_ratio: Annotated[
-        float,
-        typer.Option(
-            metavar="R", help="Leave out pairs if the frequency rank of one word is R times the other's; 0 keeps all."
-        ),
+        float, typer.Option(metavar="R", help="Largest ratio of the two frequency ranks; 0 for no limit.")
     ] = 7.5,
     limit: _arguments.Limit = None,
     quiet: _arguments.Quiet = False,
@@ -161,10 +155,10 @@ def cognates(
     """
     report = _console.Reporter(quiet)
     _arguments.check_output(output, source, target)
-    vocabularies = _vocabularies(source, target, limit, report)
+    vectors = _arguments.load_both(source, target, report, limit=limit)
     with report.progress("comparing") as progress:
         found = fipp.Lexicon.cognates(
-            *vocabularies,
+            *vectors,
             max_distance=max_distance,
             min_length=min_length,
             max_rank_ratio=max_rank_ratio or None,
@@ -198,18 +192,11 @@ def cldr(
     _write(found, output, "the two languages share no names of these kinds")
 
 
-def _vocabularies(
-    source: Path, target: Path, limit: int | None, report: _console.Reporter
-) -> tuple[fipp.Vectors, fipp.Vectors]:
-    return _arguments.load_vectors(source, report, limit=limit), _arguments.load_vectors(target, report, limit=limit)
-
-
 def _write(lexicon: fipp.Lexicon, path: Path, hint: str = "") -> None:
     """Write a dictionary and print how many pairs it has; ``hint`` is for one that has none."""
     if not len(lexicon):
         raise FippError(f"no pairs were found, so {path} was not written{hint and '; '}{hint}")
-    lexicon.save(path)
-    _console.written.append(path)
+    _arguments.save(lexicon, path)
     _console.show(f"{path}: {len(lexicon):,} pair{'' if len(lexicon) == 1 else 's'}")
 
 
@@ -221,10 +208,8 @@ def _figures(lexicon: fipp.Lexicon, lookup: Lookup) -> dict[str, Any]:
         "found": lookup.found,
         "coverage": lookup.coverage,
         "duplicates": lookup.duplicates,
-        "missing_source": lookup.missing_source,
-        "missing_source_examples": list(lookup.missing_source_examples),
-        "missing_target": lookup.missing_target,
-        "missing_target_examples": list(lookup.missing_target_examples),
+        **{f"missing_{side}": getattr(lookup, f"missing_{side}") for side in ("source", "target")},
+        **{f"missing_{side}_examples": getattr(lookup, f"missing_{side}_examples") for side in ("source", "target")},
     }
 
 

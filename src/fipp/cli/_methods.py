@@ -44,7 +44,7 @@ _PREPROCESS = (
 
 def methods(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Describe this method and its settings.", show_default=False)
+        str | None, typer.Argument(metavar="NAME", help="Describe this method and its settings.", show_default=False)
     ] = None,
     as_json: _arguments.Json = False,
 ) -> None:

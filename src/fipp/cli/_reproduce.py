@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 _LEVEL = 0.95
 
 _Methods = Annotated[
-    str | None,
-    typer.Option(metavar="NAME,…", help="Only these methods, such as none,procrustes,fipp; none does not align."),
+    str | None, typer.Option(metavar="NAME,…", help="Only these methods; none takes the vectors as they are.")
 ]
 _Sample = Annotated[
     int | None, typer.Option(metavar="N", min=2, help="Train on N texts, drawn at random.", show_default="all")
@@ -31,20 +30,18 @@ _Epochs = Annotated[
 ]
 _Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where the network is trained.")]
 _Checkpoints = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Save the training after each epoch, and resume from what was saved."),
+    Path | None, typer.Option(metavar="DIR", help="Save the training after each epoch here, and resume from it.")
 ]
 
 
 def xling(
     vectors: Annotated[
-        Path,
-        typer.Argument(metavar="VECTORS_DIR", help="Vector files with a language code in their names: wiki.en.vec."),
+        Path, typer.Argument(metavar="VECTORS_DIR", help="Vectors named by language, such as wiki.en.vec.")
     ],
     dictionaries: Annotated[
         Path,
         typer.Argument(
-            metavar="DICTIONARIES_DIR", help="en-fr/train.1k.tsv, en-fr/test.2k.tsv, …, or files named as in XLING."
+            metavar="DICTIONARIES_DIR", help="en-fr/train.1k.tsv, en-fr/test.2k.tsv, …, or as XLING names them."
         ),
     ],
     pairs: Annotated[str | None, typer.Option(metavar="en-fr,…", help="Only these language pairs.")] = None,
@@ -60,25 +57,22 @@ def xling(
         typer.Option(
             "--vectors",
             metavar="en=FILE",
-            help="Which file to use if a language has several; en-fr:en=FILE for one pair. Repeatable.",
+            help="The file to use if a language has several, or en-fr:en=FILE for one pair; repeatable.",
         ),
     ] = None,
     similarity: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Word similarity files with a language code in their names: en-simlex999.tsv. By default, a folder "
-            "'similarity' beside the others.",
+            help="Word similarity sets named by language, such as en-simlex999.tsv.",
+            show_default="similarity/ beside the others",
         ),
     ] = None,
     results: _arguments.Results = None,
     format: _arguments.Format = "markdown",
     output: _arguments.TablesOutput = None,
     figures: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Draw spectra, inner products and the descent; needs [bold]fipp\\[plot][/bold]."
-        ),
+        Path | None, typer.Option(metavar="DIR", help="Draw the figures here; needs [bold]fipp\\[plot][/bold].")
     ] = None,
     jobs: Annotated[
         int, typer.Option(metavar="N", min=1, help="Run N pairs at a time, each in a process with one thread.")
@@ -173,7 +167,7 @@ def documents(
     pair: Annotated[str, typer.Option(metavar="en-fr", help="Train on the first language, test on the second.")],
     methods: _Methods = None,
     classifier: Annotated[
-        str, typer.Option(metavar="cnn|logistic", help="The paper's network (fipp[torch]), or a quick baseline.")
+        str, typer.Option(metavar="cnn|logistic", help="The paper's network (fipp\\[torch]), or a quick baseline.")
     ] = "cnn",
     sample: _Sample = None,
     epochs: _Epochs = 20,
@@ -184,7 +178,7 @@ def documents(
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Classify TED talks by topic: train in one language, test in another (TED-CLDC, section 5.2).
+    """Train a topic classifier on TED talks in one language and test it in another (TED-CLDC, section 5.2).
 
     The paper's F1 stands beside ours. It is for fastText vectors of Wikipedia: with other vectors, compare differences,
     not levels.
@@ -213,7 +207,7 @@ def inference(
     language: Annotated[str, typer.Option(metavar="fr", help="The language of --test to use.")],
     methods: _Methods = None,
     classifier: Annotated[
-        str, typer.Option(metavar="esim|logistic", help="The paper's network (fipp[torch]), or a quick baseline.")
+        str, typer.Option(metavar="esim|logistic", help="The paper's network (fipp\\[torch]), or a quick baseline.")
     ] = "esim",
     sample: _Sample = None,
     hidden: Annotated[int, typer.Option(metavar="N", min=1, help="Units in each layer of the network.")] = 300,
@@ -225,7 +219,7 @@ def inference(
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Natural language inference: train ESIM in English (MultiNLI), test in another language (XNLI, section 5.2).
+    """Train ESIM on English sentence pairs (MultiNLI) and test it in another language (XNLI, section 5.2).
 
     The paper's accuracy stands beside ours. It is for fastText vectors of Wikipedia: with other vectors, compare
     differences, not levels.
@@ -261,8 +255,7 @@ def _load(
     source: Path, target: Path, dictionary: Path, report: _console.Reporter, limit: int | None
 ) -> tuple[fipp.Vectors, fipp.Vectors, fipp.Lexicon]:
     lexicon = _arguments.load_lexicon(dictionary)  # first, because it is quick
-    loaded = [_arguments.load_vectors(path, report, limit=limit) for path in (source, target)]
-    return loaded[0], loaded[1], lexicon
+    return *_arguments.load_both(source, target, report, limit=limit), lexicon
 
 
 def _compare(
@@ -360,22 +353,22 @@ def words(
     dictionary: _arguments.Seed,
     source_sets: Annotated[
         list[Path] | None,
-        typer.Option("--source-set", metavar="FILE", help="Scored pairs of source words. Repeatable."),
+        typer.Option("--source-set", metavar="FILE", help="Scored pairs of source words; repeatable."),
     ] = None,
     target_sets: Annotated[
         list[Path] | None,
-        typer.Option("--target-set", metavar="FILE", help="Scored pairs of target words. Repeatable."),
+        typer.Option("--target-set", metavar="FILE", help="Scored pairs of target words; repeatable."),
     ] = None,
     across_sets: Annotated[
         list[Path] | None,
-        typer.Option("--across", metavar="FILE", help="Scored pairs of a source and a target word. Repeatable."),
+        typer.Option("--across", metavar="FILE", help="Scored pairs of a source and a target word; repeatable."),
     ] = None,
     methods: _Methods = None,
     limit: _arguments.Limit = None,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Word similarity within each language, before and after alignment, and across the two (appendix D.3).
+    """Measure word similarity within each language, before and after alignment, and across the two (appendix D.3).
 
     The paper asks whether alignment harms English. Its figures, for fastText vectors aligned to Turkish, stand beside
     those of the same English sets.

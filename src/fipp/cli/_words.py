@@ -27,17 +27,6 @@ _Measured = dict[Path, dict[str, Any]]
 """For each file, a result by the name of the space: as they are, before and after, or across."""
 
 
-class _Spaces(NamedTuple):
-    """Where to measure: options of both commands."""
-
-    vectors: Path
-    model: Path | None
-    target: bool
-    across: Path | None
-    limit: int | None
-    strict: bool
-
-
 class _Measures(NamedTuple):
     """How to measure vectors as they are, one side of an alignment before and after it, and both sides together."""
 
@@ -49,13 +38,12 @@ class _Measures(NamedTuple):
 def similarity(
     vectors: _Vectors,
     files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE...", help="Two words and a score per line, separated by tabs, commas or spaces."),
+        list[Path], typer.Argument(metavar="FILE", help="Two words and a score per line: .tsv, .csv or spaces.")
     ],
     model: _Model = None,
     target: _Target = False,
     across: Annotated[
-        Path | None, typer.Option(metavar="TGT", help="With --model: the second word of each line is in these vectors.")
+        Path | None, typer.Option(metavar="TGT", help="With --model: the second word is in these vectors.")
     ] = None,
     limit: _arguments.Limit = None,
     strict: _arguments.Strict = False,
@@ -69,26 +57,24 @@ def similarity(
     """
     from fipp.evaluate import cross_similarity, load_similarity, similarity, similarity_before_after
 
-    spaces = _Spaces(vectors, model, target, across, limit, strict)
-    _check_spaces(spaces)
+    _check(model, target, across)
     sets = {path: load_similarity(path, strict=strict) for path in files}
     measures = _Measures(similarity, similarity_before_after, cross_similarity)
-    measured = _measure(spaces, sets, measures, _console.Reporter(quiet or as_json))
+    read = partial(_arguments.load_vectors, report=_console.Reporter(quiet or as_json), limit=limit, strict=strict)
+    measured = _measure(vectors, model, target, across, sets, measures, read)
     _report(vectors, measured, as_json, _show_similarity)
 
 
 def analogies(
     vectors: _Vectors,
     files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE...", help="Four words per line; a line ': name' begins a section."),
+        list[Path], typer.Argument(metavar="FILE", help="Four words per line; a line ': name' begins a section.")
     ],
     method: Annotated[str, typer.Option(metavar="3cosadd|3cosmul", help="What the answer maximises.")] = "3cosadd",
     model: _Model = None,
     target: _Target = False,
     across: Annotated[
-        Path | None,
-        typer.Option(metavar="TGT", help="With --model: the last two words of each line are in these vectors."),
+        Path | None, typer.Option(metavar="TGT", help="With --model: the last two words are in these vectors.")
     ] = None,
     limit: _arguments.Limit = None,
     max_memory: _arguments.MaxMemory = None,
@@ -107,8 +93,7 @@ def analogies(
 
     check_method(method)
     parse_memory(max_memory)
-    spaces = _Spaces(vectors, model, target, across, limit, strict)
-    _check_spaces(spaces)
+    _check(model, target, across)
     sets = {path: load_analogies(path, strict=strict) for path in files}
     within = partial(analogies, method=method, max_memory=max_memory)
     across_both = partial(cross_analogies, method=method, max_memory=max_memory)
@@ -118,32 +103,38 @@ def analogies(
         return within(getattr(alignment, side), asked), within(mapped, asked)
 
     measures = _Measures(within, before_after, across_both)
-    measured = _measure(spaces, sets, measures, _console.Reporter(quiet or as_json))
+    read = partial(_arguments.load_vectors, report=_console.Reporter(quiet or as_json), limit=limit, strict=strict)
+    measured = _measure(vectors, model, target, across, sets, measures, read)
     _report(vectors, measured, as_json, _show_analogies)
 
 
-def _check_spaces(spaces: _Spaces) -> None:
+def _check(model: Path | None, target: bool, across: Path | None) -> None:
     """Refuse --target and --across where they make no sense, and a wrong model before the vectors are read."""
-    if spaces.model is None and (spaces.target or spaces.across is not None):
-        raise FippError(f"{'--target' if spaces.target else '--across'} needs a --model")
-    if spaces.target and spaces.across is not None:
+    if model is None and (target or across is not None):
+        raise FippError(f"{'--target' if target else '--across'} needs a --model")
+    if target and across is not None:
         raise FippError("with --across, VECTORS are source vectors: leave --target out")
-    if spaces.model is not None:
-        fipp.Alignment.load(spaces.model)
+    if model is not None:
+        fipp.Alignment.load(model)
 
 
-def _measure(spaces: _Spaces, sets: Mapping[Path, Any], measures: _Measures, report: _console.Reporter) -> _Measured:
-    def load(path: Path) -> fipp.Vectors:
-        return _arguments.load_vectors(path, report, limit=spaces.limit, strict=spaces.strict)
-
-    loaded = load(spaces.vectors)
-    if spaces.model is None:
+def _measure(
+    vectors: Path,
+    model: Path | None,
+    target: bool,
+    across: Path | None,
+    sets: Mapping[Path, Any],
+    measures: _Measures,
+    read: Callable[[Path], fipp.Vectors],
+) -> _Measured:
+    loaded = read(vectors)
+    if model is None:
         return {path: {"as they are": measures.within(loaded, items)} for path, items in sets.items()}
-    if spaces.across is not None:
-        alignment = fipp.Alignment.load(spaces.model, loaded, load(spaces.across))
+    if across is not None:
+        alignment = fipp.Alignment.load(model, loaded, read(across))
         return {path: {"across": measures.across(alignment, items)} for path, items in sets.items()}
-    side = "target" if spaces.target else "source"
-    alignment = fipp.Alignment.load(spaces.model, **{side: loaded})
+    side = "target" if target else "source"
+    alignment = fipp.Alignment.load(model, **{side: loaded})
     results = {path: measures.before_after(alignment, items, side) for path, items in sets.items()}
     return {path: {"before": before, "after": after} for path, (before, after) in results.items()}
 
