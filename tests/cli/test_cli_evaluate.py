@@ -169,7 +169,7 @@ def test_beta_reaches_the_inverted_softmax(run, aligned):
     ("options", "message"),
     [
         (["--level", "95"], "--level must be between 0 and 1"),
-        (["--band-edges", "5,x"], "--band-edges takes row numbers"),
+        (["--band-edges", "5,x"], "--band-edges takes rising row numbers"),
         (["--band-edges", "5,5"], "rising row numbers"),
         (["--beta", "0"], "beta must be a number above 0"),
         (["--against", "absent.fipp"], "absent.fipp"),

@@ -57,7 +57,7 @@ def align(
     the pairs are guessed from words spelled alike; if that fails, no model is written.
     """
     report = _console.Reporter(quiet or as_json)
-    aligner = _arguments.make_aligner(method, settings, max_memory, random_state)
+    aligner = _arguments.make_aligner(method, _arguments.parse_settings(settings, random_state), max_memory)
     if dictionary is None and not _learns_without_pairs(aligner):
         raise fipp.FippError(f"{method} learns from known pairs: give a seed dictionary with --dict SEED")
     _arguments.check_output(output, source, target, dictionary)

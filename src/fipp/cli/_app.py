@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, TextIO, TypeVar
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -37,8 +37,6 @@ MISTAKE = 2
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as in shells."""
-
-Params = TypeVar("Params", bound=list[Any])
 
 
 @contextmanager
@@ -84,33 +82,27 @@ def _is_of_a_setting(error: Exception) -> bool:
     return validation is not None and isinstance(error, validation.InvalidParameterError)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, *where: Any, **options: Any) -> None:
     _console.warn(" ".join(str(message).split()))
 
 
-def _without_types(params: Params) -> Params:
-    """Remove the word ``<bool>`` from the help of options that take no value."""
-    for param in params:
-        if getattr(param, "is_flag", False):
-            param.metavar = ""
-    return params
+class _PlainFlags:
+    """Leaves the type ``<bool>`` out of the help of options that take no value."""
 
-
-class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> Any:  # typer has changed the type of a context before
-        return _without_types(super().get_params(ctx))
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
 
 
-class _Group(TyperGroup):
-    def get_params(self, ctx: Any) -> Any:
-        return _without_types(super().get_params(ctx))
+class _Command(_PlainFlags, TyperCommand):
+    pass
+
+
+class _Group(_PlainFlags, TyperGroup):
+    pass
 
 
 class _Main(_Group):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -119,19 +119,20 @@ def parse_assignments(given: Iterable[str] | None, option: str, example: str) ->
     return parsed
 
 
-def make_aligner(
-    method: str, settings: list[str] | None, max_memory: str | None, random_state: int | None = None
-) -> BaseAligner:
+def parse_settings(settings: list[str] | None, random_state: int | None = None) -> dict[str, Any]:
+    """Return the values of ``--set``, and of ``--random-state`` if it was given."""
+    assigned = parse_assignments(settings, "--set", "epsilon=0.1")
+    parsed = {name: parse_value(value) for name, value in assigned.items()}
+    return parsed if random_state is None else {**parsed, "random_state": random_state}
+
+
+def make_aligner(method: str, settings: Mapping[str, Any], max_memory: str | None = None) -> BaseAligner:
     """Return an aligner with the settings that were given, and refuse now what ``fit`` would refuse later."""
     from fipp import _inputs
     from fipp.linalg import parse_memory
     from fipp.preprocess import make_preprocess
 
-    assigned = parse_assignments(settings, "--set", "epsilon=0.1")
-    wanted = {name: parse_value(value) for name, value in assigned.items()}
-    if random_state is not None:
-        wanted["random_state"] = random_state
-    aligner = _inputs.make_aligner(method, wanted)
+    aligner = _inputs.make_aligner(method, settings)
     if "max_memory" in aligner.get_params(deep=False) and max_memory is not None:
         aligner.set_params(max_memory=max_memory)
     aligner._validate_params()

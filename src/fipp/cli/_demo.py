@@ -93,7 +93,8 @@ def demo(
         _console.heading("The method, chosen on held-out pairs of the dictionary")
         _console.show(_console.summary(choice))
     _console.heading("Words that the map was not learned from; translations in the dictionary are green")
-    _console.show(_translations(alignment, data))
+    ranked = dict(zip(WORDS, alignment.translate_all(WORDS, _SHOWN), strict=True))
+    _console.show(_console.translations(ranked, right=dict(data.test)))
     _console.heading(f"Scores on the {len(data.test)} test pairs, by nearest neighbours (NN) and by CSLS")
     _console.show(_scores(scored), _verdict(scored))
     _console.heading("FIPP's filter: seed pairs with the smallest and the largest share of inner products kept")
@@ -108,11 +109,6 @@ def _score(data: Demo, name: str, method: str, settings: Mapping[str, Any], prog
     alignment = fipp.align(data.source, data.target, data.seed, method, progress=progress, **settings)
     by_cosine, by_csls = (alignment.evaluate(data.test, retrieval=way) for way in ("cosine", "csls"))
     return _Scored(name, alignment, by_cosine, by_csls)
-
-
-def _translations(alignment: fipp.Alignment, data: Demo) -> Table:
-    ranked = alignment.translate_all(WORDS, _SHOWN)
-    return _console.translations(dict(zip(WORDS, ranked, strict=True)), right=dict(data.test))
 
 
 def _scores(scored: list[_Scored]) -> Table:

@@ -63,13 +63,14 @@ def evaluate(
     Without --test, maps are learned from parts of the seed pairs and tested on the others. That is refused for models
     that were learned without known pairs.
     """
-    from fipp.evaluate._slices import BANDS
+    from fipp.evaluate import compare
+    from fipp.evaluate._bli import MEASURES
 
     report = _console.Reporter(quiet or as_json)
     _arguments.check_retrieval(retrieval, beta, max_memory)
     if not 0 < level < 1:
         raise FippError(f"--level must be between 0 and 1, such as 0.95, not {level:g}")
-    chosen = _parse_edges(edges) if edges is not None else list(BANDS) if bands else None
+    chosen = bands if edges is None else _parse_edges(edges)
     needless = {"--against": against is not None, "--beta": beta != _arguments.BETA, "--reverse-dict": reverse_dict}
     for option in needless if test is None else ():
         if needless[option]:
@@ -88,10 +89,11 @@ def evaluate(
     result = measure(alignment, lexicon)
     comparisons: list[Comparison] = []
     if against is not None:
-        other = fipp.Alignment.load(against, alignment.source, alignment.target)
-        comparisons = _compare(result, measure(other, lexicon), level)
+        other = measure(fipp.Alignment.load(against, alignment.source, alignment.target), lexicon)
+        assert isinstance(result, fipp.BLIResult) and isinstance(other, fipp.BLIResult)
+        comparisons = [compare(result, other, name, level=level) for name in MEASURES]
     if as_json:
-        told = result.as_dict(interval=level if interval else None, bands=chosen or False)
+        told = result.as_dict(interval=level if interval else None, bands=chosen)
         if comparisons:
             measures = {comparison.measure: comparison.as_dict() for comparison in comparisons}
             told["against"] = {"model": str(against), "measures": measures}
@@ -102,24 +104,11 @@ def evaluate(
 
 
 def _parse_edges(text: str) -> list[int]:
-    from fipp.evaluate._slices import check_edges
-
-    try:
-        edges = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise FippError(f"--band-edges takes row numbers such as 1000,5000,20000, not {text!r}") from None
-    check_edges(edges)
+    parts = text.split(",")
+    edges = [int(part) for part in parts if part.strip().isdecimal()]
+    if len(edges) < len(parts) or edges != sorted({*edges} - {0}):
+        raise FippError(f"--band-edges takes rising row numbers such as 1000,5000,20000, not {text!r}")
     return edges
-
-
-def _compare(
-    first: fipp.BLIResult | SelfEvaluation, second: fipp.BLIResult | SelfEvaluation, level: float
-) -> list[Comparison]:
-    from fipp.evaluate import compare
-    from fipp.evaluate._bli import MEASURES
-
-    assert isinstance(first, fipp.BLIResult) and isinstance(second, fipp.BLIResult)
-    return [compare(first, second, measure, level=level) for measure in MEASURES]
 
 
 def _show_comparisons(comparisons: list[Comparison], against: Path | None) -> None:
@@ -135,7 +124,7 @@ def _show_comparisons(comparisons: list[Comparison], against: Path | None) -> No
     _console.show(table)
 
 
-def _show(result: fipp.BLIResult | SelfEvaluation, level: float | None, edges: list[int] | None) -> None:
+def _show(result: fipp.BLIResult | SelfEvaluation, level: float | None, bands: bool | list[int]) -> None:
     scores = result if isinstance(result, fipp.BLIResult) else result.cross_validation
     if not isinstance(result, fipp.BLIResult):
         _console.heading(f"no test dictionary: {result.folds}-fold cross-validation on the seed pairs")
@@ -143,9 +132,9 @@ def _show(result: fipp.BLIResult | SelfEvaluation, level: float | None, edges: l
     if scores.seen_pairs and scores.unseen is not None:
         columns["without seed pairs"] = scores.unseen
     _console.show(_table(columns, level))
-    if edges is not None:
+    if bands:
         _console.heading("by row number of the source word, frequent words first")
-        _console.show(_table(scores.by_band(edges), level))
+        _console.show(_table(scores.by_band() if bands is True else scores.by_band(bands), level))
     if not isinstance(result, fipp.BLIResult):
         _console.show(
             f"mutual nearest neighbours: {100 * result.mutual_rate:.1f} % of the first {result.words:,} words, "

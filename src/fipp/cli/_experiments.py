@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,24 +63,23 @@ def tune(
     Each combination is fitted on some of the pairs and scored on the others. No source word is in both. Do not tune on
     the test dictionary: keep it for [bold]fipp eval[/bold].
     """
+    from fipp._optional import require
     from fipp.selection import select
-    from fipp.selection._grid import batches, check_grid
 
     report = _console.Reporter(quiet or as_json)
     _arguments.check_retrieval(retrieval)
-    aligner = _arguments.make_aligner(method, settings, max_memory)
+    fixed = _arguments.parse_settings(settings)
     assigned = _arguments.parse_assignments(grid, "--grid", "epsilon=0.05,0.1")
     wanted = {
         name: [_arguments.parse_value(value.strip()) for value in values.split(",")]
         for name, values in assigned.items()
-    } or None
-    batches(aligner, check_grid(aligner, wanted, None))
+    }
+    for combination in product(*wanted.values()):  # refuse wrong values before the vectors are read
+        _arguments.make_aligner(method, {**fixed, **dict(zip(wanted, combination, strict=True))}, max_memory)
     for path in (output, figure):
         _arguments.check_output(path, source, target, dictionary)
     if figure is not None:
-        from fipp.report._figures import _matplotlib
-
-        _matplotlib()
+        require("matplotlib.figure", "a heat map", extra="plot")
     lexicon = _arguments.load_lexicon(dictionary, strict=strict, reverse=reverse_dict)
     vectors = _arguments.load_both(source, target, report, limit=limit, strict=strict)
     report.note(f"{dictionary.name}: {_align.coverage(lexicon.lookup(*vectors).require())}")
@@ -89,8 +89,8 @@ def tune(
         selection = select(
             *vectors,
             lexicon,
-            aligner,
-            grid=wanted,
+            _arguments.make_aligner(method, fixed, max_memory),
+            grid=wanted or None,
             holdout=holdout,
             folds=folds,
             retrieval=retrieval,
@@ -120,7 +120,6 @@ def _write(selection: Selection, output: Path | None, figure: Path | None) -> No
 
 def _show(selection: Selection, seconds: float, output: Path | None, figure: Path | None) -> None:
     from fipp.report._grid import heat_panels
-    from fipp.selection._result import describe
 
     _console.heading("Mean reciprocal rank of held-out pairs; * marks the best")
     for panel in heat_panels(selection):
@@ -128,8 +127,9 @@ def _show(selection: Selection, seconds: float, output: Path | None, figure: Pat
             _console.show(panel.title)
         _console.show(_heat_table(panel))
     best, folds = selection.best, selection.folds
+    settings = ", ".join(f"{name} {'none' if value is None else value}" for name, value in best.params.items())
     rows = {
-        "best": f"{selection.method.lower()}: {describe(best.params)}",
+        "best": f"{selection.method.lower()}: {settings}",
         "MRR": f"{best.mrr:.4f} ± {best.standard_error:.4f} by {selection.retrieval}",
         "held out": f"{selection.holdout:,} source words{f', {folds} folds' if folds else ''}; "
         f"{selection.pairs:,} pairs in all",
@@ -191,10 +191,11 @@ def compare(
     Each method runs in its own process. For a method that fails, the table shows the reason.
     """
     import fipp
-    from fipp.comparison._run import as_methods
 
     _arguments.check_format(format)
-    chosen = as_methods("all" if methods.strip().lower() == "all" else _arguments.split_names(methods) or ())
+    chosen = "all" if methods.strip().lower() == "all" else _arguments.split_names(methods) or ()
+    for name in chosen if chosen != "all" else ():
+        _arguments.make_aligner(name, {})
     for path in (output, results):
         _arguments.check_output(path, source, target, test, dictionary)
     report = _console.Reporter(quiet or as_json)

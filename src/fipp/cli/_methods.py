@@ -72,9 +72,7 @@ def _list(as_json: bool) -> None:
 def _describe(name: str, as_json: bool) -> None:
     from rich.text import Text
 
-    from fipp._inputs import make_aligner
-
-    aligner = make_aligner(name, {})
+    aligner = _arguments.make_aligner(name, {})
     described = _as_dict(name, aligner)
     meanings = _meanings(type(aligner))
     defaults = described["settings"]
