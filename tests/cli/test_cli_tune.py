@@ -82,6 +82,8 @@ def test_procrustes_chooses_its_preprocessing(run, space):
         (["--grid", "lam=1,many"], "lam"),
         (["--grid", "preprocess=isotropic:1,isotropic:x"], "whole number"),
         (["--method", "magic"], "no method 'magic'"),
+        (["--method", "auto"], "auto has no grid of its own: name the values to try with --grid"),
+        (["--grid", "lambda=1,2"], "did you mean 'lam'?"),
         (["--retrieval", "magic"], "choose from"),
         (["--set", "preprocess=magic"], "no preprocessing 'magic'"),
         (["--max-memory", "much"], "much"),

@@ -10,6 +10,7 @@ import typer
 
 import fipp
 from fipp.cli import _arguments, _console, _model
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
     from fipp.aligners import BaseAligner
@@ -59,7 +60,7 @@ def align(
     report = _console.Reporter(quiet or as_json)
     aligner = _arguments.make_aligner(method, _arguments.parse_settings(settings, random_state), max_memory)
     if dictionary is None and not _learns_without_pairs(aligner):
-        raise fipp.FippError(f"{method} learns from known pairs: give a seed dictionary with --dict SEED")
+        raise FippError(f"{method} learns from known pairs: give a seed dictionary with --dict SEED")
     _arguments.check_output(output, source, target, dictionary)
     lexicon = None
     if dictionary is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fipp.cli import _align, _arguments, _console
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,11 +70,14 @@ def tune(
     report = _console.Reporter(quiet or as_json)
     _arguments.check_retrieval(retrieval)
     fixed = _arguments.parse_settings(settings)
+    aligner = _arguments.make_aligner(method, fixed, max_memory)
     assigned = _arguments.parse_assignments(grid, "--grid", "epsilon=0.05,0.1")
     wanted = {
         name: [_arguments.parse_value(value.strip()) for value in values.split(",")]
         for name, values in assigned.items()
     }
+    if not wanted and not aligner.default_grid:
+        raise FippError(f"{method} has no grid of its own: name the values to try with --grid NAME=A,B")
     for combination in product(*wanted.values()):  # refuse wrong values before the vectors are read
         _arguments.make_aligner(method, {**fixed, **dict(zip(wanted, combination, strict=True))}, max_memory)
     for path in (output, figure):
@@ -89,7 +93,7 @@ def tune(
         selection = select(
             *vectors,
             lexicon,
-            _arguments.make_aligner(method, fixed, max_memory),
+            aligner,
             grid=wanted or None,
             holdout=holdout,
             folds=folds,
