@@ -63,6 +63,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where to put the model and the picture.")
     ] = Path("demo-output"),
+    as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
     """Align the bundled English and French vectors, show translations and scores, and draw a picture.
@@ -71,7 +72,7 @@ def demo(
     """
     from fipp.datasets import load_demo
 
-    report = _console.Reporter(quiet)
+    report = _console.Reporter(quiet or as_json)
     output.mkdir(parents=True, exist_ok=True)
     model, picture = output / "en-fr.fipp", output / "en-fr.png"
     _arguments.check_output(model)
@@ -88,6 +89,21 @@ def demo(
             for name, method, settings in _RIVALS
         ]
     alignment = scored[0].alignment
+    _arguments.save(alignment, model)
+    drawn = _draw(alignment, data, picture)
+    if as_json:
+        scores = {row.name: {"cosine": row.cosine.as_dict(), "csls": row.csls.as_dict()} for row in scored}
+        files = {"model": str(model), "picture": str(picture) if drawn else None}
+        _console.show_json({**_model.choice(alignment.aligner), "scores": scores, **files})
+        return
+    _show(scored, data)
+    _console.show("", f"The model is in {model}.")
+    if drawn:
+        _console.show(f"A picture of {len(PICTURE)} pairs before and after alignment is in {picture}.")
+
+
+def _show(scored: list[_Scored], data: Demo) -> None:
+    alignment = scored[0].alignment
     choice = _model.choice_rows(alignment.aligner)
     if choice:
         _console.heading("The method, chosen on held-out pairs of the dictionary")
@@ -99,10 +115,6 @@ def demo(
     _console.show(_scores(scored), _verdict(scored))
     _console.heading("FIPP's filter: seed pairs with the smallest and the largest share of inner products kept")
     _console.show(_filtered(next(row.alignment for row in scored if row.name == "FIPP")))
-
-    _arguments.save(alignment, model)
-    _console.show("", f"The model is in {model}.")
-    _draw(alignment, data, picture)
 
 
 def _score(data: Demo, name: str, method: str, settings: Mapping[str, Any], progress: Progress) -> _Scored:
@@ -151,14 +163,15 @@ def _filtered(alignment: fipp.Alignment) -> Table:
     return table
 
 
-def _draw(alignment: fipp.Alignment, data: Demo, path: Path) -> None:
+def _draw(alignment: fipp.Alignment, data: Demo, path: Path) -> bool:
+    """Draw the picture, and return whether it was drawn: everything else is useful without matplotlib too."""
     from fipp.report import plot_pairs
 
     right = dict(data.test)
     try:
         plot_pairs(alignment, [(word, right[word]) for word in PICTURE], path, names=("English", "French"))
-    except FippError as error:  # everything else is useful without matplotlib too
+    except FippError as error:
         _console.warn(f"no picture was drawn: {error}")
-        return
+        return False
     _console.written.append(path)
-    _console.show(f"A picture of {len(PICTURE)} pairs before and after is in {path}.")
+    return True
