@@ -75,13 +75,7 @@ FORMATS = ("markdown", "csv", "latex")
 
 
 def split_names(names: str | None) -> list[str] | None:
-    """Return names that were separated by commas.
-
-    Examples
-    --------
-    >>> split_names("fipp, Procrustes")
-    ['fipp', 'procrustes']
-    """
+    """Return names that were separated by commas, in lower case."""
     return None if names is None else [name.strip().lower() for name in names.split(",") if name.strip()]
 
 

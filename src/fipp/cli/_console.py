@@ -152,11 +152,5 @@ def translations(ranked: Mapping[str, Sequence[Translation]], right: Mapping[str
 
 
 def share(count: int, total: int) -> str:
-    """Return a count, the total and the percentage.
-
-    Examples
-    --------
-    >>> share(1500, 2000)
-    '1,500 of 2,000 (75.0 %)'
-    """
+    """Return a count as ``1,500 of 2,000 (75.0 %)``."""
     return f"{count:,} of {total:,} ({100 * count / total:.1f} %)"

@@ -15,7 +15,7 @@ from fipp.cli._experiments import show_tables
 from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
-    from fipp.evaluate import Outcome, ScoredPair, SimilarityResult
+    from fipp.evaluate import Outcome, ScoredPair
 
 _LEVEL = 0.95
 
@@ -335,18 +335,6 @@ def _as_dict(task: _Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> dict[s
     return {"task": task.name, "pair": pair, "methods": rows}
 
 
-_Items = dict[str, dict[Path, "list[ScoredPair]"]]
-
-
-class _Row(NamedTuple):
-    """One set of word pairs by one method, before and after alignment; across languages there is no before."""
-
-    kind: str
-    path: Path
-    before: SimilarityResult | None
-    after: SimilarityResult
-
-
 def words(
     source: _arguments.Source,
     target: _arguments.Target,
@@ -379,7 +367,7 @@ def words(
     report = _console.Reporter(quiet or as_json)
     chosen = [method for method in check_methods(_arguments.split_names(methods)) if method != NOT_ALIGNED]
     kinds = {"source": source_sets, "target": target_sets, "across": across_sets}
-    items: _Items = {kind: {path: load_similarity(path) for path in paths or ()} for kind, paths in kinds.items()}
+    items = {kind: {path: load_similarity(path) for path in paths or ()} for kind, paths in kinds.items()}
     if not any(items.values()):
         raise FippError("name a set of scored word pairs: --source-set, --target-set or --across")
     if not chosen:
@@ -388,38 +376,27 @@ def words(
     outcomes = list(each_method(*vectors, chosen, lambda method, space: _measure_words(space, items)))
     _check_outcomes(outcomes)
     if as_json:
-        _console.show_json({"methods": [_words_as_dict(outcome) for outcome in outcomes]})
+        told = [{"method": each.method, "error": each.error, "sets": each.result or []} for each in outcomes]
+        _console.show_json({"methods": told})
     else:
         _show_words(outcomes)
 
 
-def _measure_words(alignment: Any, items: _Items) -> list[_Row]:
+def _measure_words(alignment: Any, items: Mapping[str, Mapping[Path, list[ScoredPair]]]) -> list[dict[str, Any]]:
+    """Return a row for each set, before and after alignment; across languages, there is no before."""
     from fipp.evaluate import cross_similarity, similarity_before_after
 
-    rows = [
-        _Row(kind, path, *similarity_before_after(alignment, pairs, kind))
-        for kind in ("source", "target")
-        for path, pairs in items[kind].items()
-    ]
-    return rows + [
-        _Row("across", path, None, cross_similarity(alignment, pairs)) for path, pairs in items["across"].items()
-    ]
+    rows: list[dict[str, Any]] = []
+    for kind in ("source", "target"):
+        for path, pairs in items[kind].items():
+            before, after = similarity_before_after(alignment, pairs, kind)
+            rows.append({"kind": kind, "file": str(path), "before": before.as_dict(), "after": after.as_dict()})
+    for path, pairs in items["across"].items():
+        rows.append({"kind": "across", "file": str(path), "after": cross_similarity(alignment, pairs).as_dict()})
+    return rows
 
 
-def _words_as_dict(outcome: Outcome[list[_Row]]) -> dict[str, Any]:
-    sets = [
-        {
-            "kind": row.kind,
-            "file": str(row.path),
-            **({} if row.before is None else {"before": row.before.as_dict()}),
-            "after": row.after.as_dict(),
-        }
-        for row in outcome.result or ()
-    ]
-    return {"method": outcome.method, "error": outcome.error, "sets": sets}
-
-
-def _show_words(outcomes: list[Outcome[list[_Row]]]) -> None:
+def _show_words(outcomes: Sequence[Outcome[list[dict[str, Any]]]]) -> None:
     from rich.text import Text
 
     from fipp.evaluate._paper import printed_similarity
@@ -429,14 +406,15 @@ def _show_words(outcomes: list[Outcome[list[_Row]]]) -> None:
         if outcome.result is None:
             table.add_row("", "", outcome.method, "", "", Text(outcome.error or ""))
         for row in outcome.result or ():
-            paper = printed_similarity(row.path.name) if row.kind == "source" else None
+            name, after = Path(row["file"]).name, row["after"]
+            paper = printed_similarity(name) if row["kind"] == "source" else None
             table.add_row(
-                Text(row.path.name),
-                "both" if row.kind == "across" else row.kind,
+                Text(name),
+                "both" if row["kind"] == "across" else row["kind"],
                 outcome.method,
-                "" if row.before is None else f"{row.before.spearman:.3f}",
-                f"{row.after.spearman:.3f}",
-                f"{row.after.pairs:,} of {row.after.total:,}",
+                f"{row['before']['spearman']:.3f}" if "before" in row else "",
+                f"{after['spearman']:.3f}",
+                f"{after['pairs']:,} of {after['total']:,}",
                 *(() if paper is None else (f"{paper.before:.3f}", f"{paper.after:.3f}")),
             )
     _console.heading("word similarity: Spearman's correlation")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,12 +27,8 @@ _Measured = dict[Path, dict[str, Any]]
 """For each file, a result by the name of the space: as they are, before and after, or across."""
 
 
-class _Measures(NamedTuple):
-    """How to measure vectors as they are, one side of an alignment before and after it, and both sides together."""
-
-    within: Callable[..., Any]
-    before_after: Callable[..., tuple[Any, Any]]
-    across: Callable[..., Any]
+_Measures = tuple[Callable[..., Any], Callable[..., tuple[Any, Any]], Callable[..., Any]]
+"""How to measure vectors as they are, one side of an alignment before and after it, and both sides together."""
 
 
 def similarity(
@@ -59,7 +55,7 @@ def similarity(
 
     _check(model, target, across)
     sets = {path: load_similarity(path, strict=strict) for path in files}
-    measures = _Measures(similarity, similarity_before_after, cross_similarity)
+    measures = similarity, similarity_before_after, cross_similarity
     read = partial(_arguments.load_vectors, report=_console.Reporter(quiet or as_json), limit=limit, strict=strict)
     measured = _measure(vectors, model, target, across, sets, measures, read)
     _report(vectors, measured, as_json, _show_similarity)
@@ -102,7 +98,7 @@ def analogies(
         mapped = alignment.transform_target() if side == "target" else alignment.transform()
         return within(getattr(alignment, side), asked), within(mapped, asked)
 
-    measures = _Measures(within, before_after, across_both)
+    measures = within, before_after, across_both
     read = partial(_arguments.load_vectors, report=_console.Reporter(quiet or as_json), limit=limit, strict=strict)
     measured = _measure(vectors, model, target, across, sets, measures, read)
     _report(vectors, measured, as_json, _show_analogies)
@@ -127,15 +123,16 @@ def _measure(
     measures: _Measures,
     read: Callable[[Path], fipp.Vectors],
 ) -> _Measured:
+    measure_within, measure_before_after, measure_across = measures
     loaded = read(vectors)
     if model is None:
-        return {path: {"as they are": measures.within(loaded, items)} for path, items in sets.items()}
+        return {path: {"as they are": measure_within(loaded, items)} for path, items in sets.items()}
     if across is not None:
         alignment = fipp.Alignment.load(model, loaded, read(across))
-        return {path: {"across": measures.across(alignment, items)} for path, items in sets.items()}
+        return {path: {"across": measure_across(alignment, items)} for path, items in sets.items()}
     side = "target" if target else "source"
     alignment = fipp.Alignment.load(model, **{side: loaded})
-    results = {path: measures.before_after(alignment, items, side) for path, items in sets.items()}
+    results = {path: measure_before_after(alignment, items, side) for path, items in sets.items()}
     return {path: {"before": before, "after": after} for path, (before, after) in results.items()}
 
 
