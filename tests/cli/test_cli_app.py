@@ -22,7 +22,7 @@ def test_without_arguments_the_help_is_shown(run):
     assert "Usage" in run().output
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, "lexicon", "reproduce"])
 def test_every_command_explains_itself_with_an_example(run, command):
     result = run(command, "--help")
     assert result.exit_code == 0

@@ -113,16 +113,16 @@ class _Main(_Group):
             return super().invoke(ctx)
 
 
-def _group(cls: type[TyperGroup], **options: Any) -> typer.Typer:
-    names = {"help_option_names": ["-h", "--help"]}
+def _group(cls: type[TyperGroup], help: str | None = None, example: str | None = None) -> typer.Typer:
     return typer.Typer(
         cls=cls,
+        help=help,
+        epilog=example and f"Example: [bold]{example}[/bold]",
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
-        context_settings=names,
-        **options,
+        context_settings={"help_option_names": ["-h", "--help"]},
     )
 
 
@@ -143,8 +143,16 @@ def _add(group: typer.Typer, examples: Mapping[str, Callable[..., None]], panel:
 
 
 app = _group(_Main)
-lexicon = _group(_Group, help="Check, split and reverse dictionaries, or make one if you have none.")
-reproduce = _group(_Group, help="Repeat the experiments of the paper, with its figures beside ours.")
+lexicon = _group(
+    _Group,
+    "Check, split and reverse dictionaries, or make one if you have none.",
+    "fipp lexicon cldr en fr -o seed.tsv",
+)
+reproduce = _group(
+    _Group,
+    "Repeat the experiments of the paper, with its figures beside ours.",
+    "fipp reproduce xling vectors/ dictionaries/ --sizes 1k -o xling.md",
+)
 
 _add(
     app,
