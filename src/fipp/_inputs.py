@@ -88,7 +88,7 @@ def make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseA
     if unknown:
         hint = _near_miss(unknown[0], known)
         if not hint and unknown[0] in METHODS["fipp"].get_params():
-            hint = f'; {unknown[0]!r} belongs to method="fipp"'
+            hint = f"; {unknown[0]!r} is a setting of the method 'fipp'"
         raise FippError(f"{method} has no setting {unknown[0]!r}; it has {', '.join(known)}{hint}")
     return aligner.set_params(**options)
 

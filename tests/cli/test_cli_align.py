@@ -230,7 +230,7 @@ def test_a_setting_of_fipp_without_its_name_is_refused_with_the_way_to_give_it(r
     result = align_by_default(run, space, "--quiet", "--set", f"{setting}=1")
     assert result.exit_code == 2 and not space.model.exists()
     assert result.stderr.startswith(f"error: auto has no setting '{setting}'; it has ")
-    assert result.stderr.endswith(f"; '{setting}' belongs to method=\"fipp\"\n")
+    assert result.stderr.endswith(f"; '{setting}' is a setting of the method 'fipp'\n")
 
 
 def test_other_methods_tell_of_no_choice(run, space):
