@@ -10,7 +10,7 @@ from fipp.evaluate._analogy import (
 )
 from fipp.evaluate._bli import bli, seed_keys, seen_queries
 from fipp.evaluate._paired import PairedComparison, compare_results
-from fipp.evaluate._result import BANDS, MEASURES, BLIResult, Seen, Slice, check_edges
+from fipp.evaluate._result import MEASURES, BLIResult, Seen, Slice
 from fipp.evaluate._self_evaluation import self_evaluate
 from fipp.evaluate._similarity import (
     ScoredPair,
@@ -26,7 +26,6 @@ from fipp.evaluate._space import SpaceReport, describe_space
 from fipp.evaluate._statistics import Interval, bootstrap_interval
 
 __all__ = [
-    "BANDS",
     "MEASURES",
     "Analogy",
     "AnalogyResult",
@@ -43,7 +42,6 @@ __all__ = [
     "bli",
     "bootstrap_interval",
     "check_analogy_method",
-    "check_edges",
     "compare_results",
     "cross_analogies",
     "cross_similarity",

@@ -313,7 +313,8 @@ class BLIResult:
         """
         if self.queries is None:
             raise FippError("this result was made without the row numbers of its queries")
-        check_edges(edges)
+        if not len(edges) or any(low >= high for low, high in pairwise([0, *edges])):
+            raise FippError(f"bands takes rising row numbers above 0, such as {BANDS}, not {tuple(edges)}")
         numbers, missed = (
             np.searchsorted(edges, () if rows is None else rows, side="right") for rows in (self.queries, self.missed)
         )
@@ -423,12 +424,6 @@ class BLIResult:
         share = f"{100 * self.mutual_rate:.1f} % of the {self.mutual_words:,} most frequent words"
         csls = "" if self.mean_csls is None else f", mean CSLS {self.mean_csls:.4f}"
         return f"mutual nearest neighbours: {share}{csls}"
-
-
-def check_edges(edges: Sequence[int]) -> None:
-    """Refuse edges of bands that do not rise from above 0."""
-    if not len(edges) or any(low >= high for low, high in pairwise([0, *edges])):
-        raise FippError(f"bands takes rising row numbers above 0, such as {BANDS}, not {tuple(edges)}")
 
 
 def _band_names(edges: Sequence[int]) -> list[str]:
