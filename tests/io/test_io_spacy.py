@@ -9,7 +9,7 @@ from io_samples import MATRIX, VECTORS, WORDS, spacy, spacy_floret
 
 from fipp.exceptions import FippError
 from fipp.io import SubwordVectors, Vectors
-from fipp.io._msgpack import parse_integer_map
+from fipp.io.formats._spacy import parse_integer_map
 
 
 def test_a_folder_is_read_without_spacy(tmp_path):

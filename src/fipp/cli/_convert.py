@@ -33,7 +33,7 @@ def command(
     Rows stay in their order, and numbers as they are unless --dtype says otherwise. IN is never overwritten.
     """
     from fipp.exceptions import FippError
-    from fipp.io._formats import format_to_write
+    from fipp.io import format_to_write
 
     report = _console.Reporter(quiet)
     format_to_write(output)

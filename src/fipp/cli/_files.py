@@ -44,7 +44,7 @@ def load_lexicon(path: Path, *, strict: bool = False, reverse: bool = False) -> 
 def load_words(path: Path) -> set[str]:
     """Read words, one a line."""
     from fipp.exceptions import FippError
-    from fipp.io._stream import read_batches
+    from fipp.io import read_batches
 
     lines = (line.decode("utf-8", "replace").strip() for batch in read_batches(path) for line in batch)
     words = {line for line in lines if line}
@@ -63,7 +63,7 @@ def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *,
 
 def write_text(text: str, output: Path | None) -> None:
     """Write text to a file, whole or not at all, or to standard output without one."""
-    from fipp.io._atomic import atomic_path
+    from fipp.io import atomic_path
 
     if output is None:
         sys.stdout.write(text)
@@ -86,7 +86,7 @@ def check_sides(model: Path | None, target: bool, across: Path | None) -> None:
 def check_output(output: Path, *inputs: Path) -> None:
     """Raise a FippError now if ``output`` could not be written after the long work, or would overwrite an input."""
     from fipp.exceptions import FippError
-    from fipp.io._atomic import atomic_path
+    from fipp.io import atomic_path
 
     replaced = [path for path in _files_of(output) if path.exists()]
     for read in (path for given in inputs for path in _files_of(given)):

@@ -28,8 +28,7 @@ def command(
     Of a model: its method, what was tried and chosen, what it maps, the pairs it was learned from, and its scores.
     """
     from fipp.evaluate import describe_space
-    from fipp.io._formats import format_to_read
-    from fipp.io._model import is_model
+    from fipp.io import format_to_read, is_model
 
     if is_model(vectors):
         _model_info.show(vectors, as_json)

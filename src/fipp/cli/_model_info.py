@@ -16,7 +16,7 @@ def show(path: Path, as_json: bool) -> None:
     """Show the method of a model, what it chose, what it maps, and what is known of it."""
     from fipp import Alignment
     from fipp.exceptions import FippError
-    from fipp.io._model import read_model
+    from fipp.io import read_model
 
     alignment = Alignment.load(path)
     header = read_model(path)[1]

@@ -38,7 +38,7 @@ def command(
     They need not be those that the model was learned from, but must be of their kind. IN is never overwritten.
     """
     from fipp import Alignment
-    from fipp.io._formats import format_to_write
+    from fipp.io import format_to_write
 
     report = _console.Reporter(quiet)
     format_to_write(output)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fipp.datasets._fetch import Progress, has_checksum
 from fipp.exceptions import FippError
-from fipp.io._atomic import atomic_path
+from fipp.io import atomic_path
 
 LARGEST_MEMBER = 64 << 30
 """Bytes that a member may have, unpacked."""

@@ -10,7 +10,7 @@ from fipp.datasets._archive import extract
 from fipp.datasets._fetch import Progress, fetch, has_checksum
 from fipp.datasets._registry import find_data_set
 from fipp.exceptions import FippError
-from fipp.io._cache import cache_folder
+from fipp.io import cache_folder
 
 
 def download(

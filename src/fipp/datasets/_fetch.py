@@ -23,7 +23,7 @@ from typing import BinaryIO
 from fipp.datasets._http import Answer, Cut, NoSuchPart, open_url
 from fipp.datasets._lock import lock
 from fipp.exceptions import FippError
-from fipp.io._atomic import flush_to_disk
+from fipp.io import flush_to_disk
 
 Progress = Callable[[int, int], None]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fipp.exceptions import FippError, FippWarning
-from fipp.io._report import MALFORMED, Inspector, counted
-from fipp.io._stream import read_batches
+from fipp.io import MALFORMED, Inspector, counted, read_batches
 
 _MAX_BYTES = 1 << 28
 

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from fipp.exceptions import FippError
-from fipp.io import Vectors
-from fipp.io._rows import as_float32
+from fipp.io import Vectors, as_float32
 from fipp.linalg import mean_and_scatter, row_blocks, single_threaded_blas, unit_rows
 
 _TOP = (1, 2, 10)

@@ -43,7 +43,7 @@ def load(
 def write(lexicon: Lexicon, path: Path, hint: str = "") -> None:
     """Write a dictionary and say how many pairs it has; ``hint`` is for one that has none."""
     from fipp.exceptions import FippError
-    from fipp.io._report import counted
+    from fipp.io import counted
 
     if not len(lexicon):
         raise FippError(f"no pairs were found, so {path} was not written{hint and '; '}{hint}")
