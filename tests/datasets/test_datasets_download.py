@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from fipp import Lexicon
 from fipp.cli import app
 from fipp.datasets import _registry, download, find_data_set
-from fipp.datasets._archive import extract
+from fipp.datasets._download import extract
 from fipp.exceptions import FippError
 
 MUSE = "/dl.fbaipublicfiles.com/arrival/dictionaries/en-hr"

@@ -88,7 +88,7 @@ def test_without_a_version_halves_are_put_together_only_if_a_checksum_tells(serv
 
 def test_the_next_run_goes_on_where_the_last_one_failed(server, target):
     server.pages["/x"] = Page(BODY, cut_after=[10_000, 0, 0, 0, 0, 0, 0, 0])
-    with pytest.raises(FippError, match=r"in a row\. What has come is kept"):
+    with pytest.raises(FippError, match=r"in a row\. The bytes received are kept"):
         fetch(f"{server.url}/x", target)
     assert names(target.parent) == [".x.bin.part", ".x.bin.part.json"]
     server.pages["/x"] = Page(BODY)

@@ -1,4 +1,8 @@
-"""A request for the rest of a file, and what its answer says."""
+"""A request for the rest of a file, and its answer.
+
+Ours rather than requests': it would replace `urllib` but not the rules here, which errors to retry, which redirects to
+refuse and which part of which version was sent, and it brings four packages.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +25,15 @@ _TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
 
 
 class Cut(Exception):  # noqa: N818
-    """The connection failed in a way that another attempt may mend."""
+    """The connection failed in a way that another attempt may fix."""
 
 
 class NoSuchPart(Cut):
-    """The file on the server is shorter than what is here."""
+    """The file on the server is shorter than the part."""
 
 
 class Answer:
-    """What a server sends: from which byte, how many in all if it says so, and of which version of the file."""
+    """An answer: its first byte, the total number of bytes if known, and the version of the file."""
 
     def __init__(self, response: Any) -> None:
         self._response = response
@@ -46,18 +50,18 @@ class Answer:
             self.total = _number(match[2]) if match[2] != "*" else None if length is None else self.start + length
         self.tells_its_end = self.total is not None or headers.get("Transfer-Encoding", "").lower() == "chunked"
         etag = headers.get("ETag", "")
-        # A weak tag promises a like file, not the same bytes.
+        # A weak tag promises an equivalent file, not the same bytes.
         self.version: str | None = etag if etag.startswith('"') else headers.get("Last-Modified")
 
     def blocks(self, size: int) -> Iterator[bytes]:
-        """Return the bytes as they come; a short answer just ends."""
+        """Yield the bytes as they arrive; a short answer just ends."""
         with _cuts(self._response.url):
             while block := self._response.read1(size):
                 yield block
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows neither to other protocols nor from a protected connection to an open one."""
+    """Refuses redirects to other protocols and from HTTPS to HTTP."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         before, after = urlsplit(req.full_url).scheme, urlsplit(newurl).scheme
@@ -68,14 +72,9 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
 
 @contextmanager
 def open_url(url: str, start: int, version: str | None, timeout: float) -> Iterator[Answer]:
-    """Ask for a file from byte ``start`` on, if it still is the given version; else for all of it.
+    """Request a file from byte ``start`` on if it still has the given version, otherwise all of it.
 
-    Raises
-    ------
-    Cut
-        If another attempt may do better.
-    FippError
-        If none will.
+    Raises `Cut` if another attempt may succeed, a FippError if none will.
     """
     headers = {"User-Agent": f"fipp/{__version__}", "Accept-Encoding": "identity"}
     if start:
@@ -85,7 +84,7 @@ def open_url(url: str, start: int, version: str | None, timeout: float) -> Itera
     with _request(url, headers, timeout) as response:
         encoding = response.headers.get("Content-Encoding", "identity").lower()
         if encoding != "identity" and not url.endswith(".gz"):  # for a .gz it says what the file is
-            raise FippError(f"{url}: the server sends it encoded as {encoding}, which was not asked for")
+            raise FippError(f"{url}: the server sends it encoded as {encoding}, which was not requested")
         yield Answer(response)
 
 
@@ -107,7 +106,7 @@ def _request(url: str, headers: dict[str, str], timeout: float) -> Any:
 
 @contextmanager
 def _cuts(url: str) -> Iterator[None]:
-    """Tell failures of the connection that may pass from those that will not."""
+    """Turn failures that may be temporary into `Cut`, and others into FippError."""
     try:
         yield
     except (urllib.error.HTTPError, http.client.InvalidURL):
