@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io import MALFORMED, Inspector, counted, read_batches
 
 _MAX_BYTES = 1 << 28
@@ -63,5 +62,5 @@ def load_analogies(path: str | os.PathLike[str], *, strict: bool = False) -> lis
     if not analogies:
         raise FippError(f"{path} holds no line of four words. {report or ''}".strip())
     if report:
-        warnings.warn(report, FippWarning, stacklevel=2)
+        warn(report)
     return analogies

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io import MALFORMED, Inspector, counted, layout_of, number_of, read_batches
 
 _MAX_BYTES = 1 << 28
@@ -74,7 +73,7 @@ def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> li
             inspector.skip(MALFORMED, f"line {number}", text, counted(len(row), "field"))
     remarks = inspector.report(counted(len(pairs), "pair")).summary()
     if remarks:
-        warnings.warn(remarks, FippWarning, stacklevel=2)
+        warn(remarks)
     return pairs
 
 

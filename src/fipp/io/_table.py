@@ -6,7 +6,6 @@ Readers and writers know tables only, so that `Vectors`, which load and save the
 from __future__ import annotations
 
 import unicodedata
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io._ngrams import Composer
 from fipp.io._report import DUPLICATE, NOT_FINITE, Inspector, LoadReport, counted, quoted
 from fipp.io._rows import FloatMatrix, as_floats, float_type, rows_not_finite
@@ -169,11 +168,9 @@ def compose(words: Sequence[str], composer: Composer) -> tuple[tuple[str, ...], 
     if good.all():
         return tuple(words), composed
     missing = [words[row] for row in np.flatnonzero(~good).tolist()]
-    warnings.warn(
+    warn(
         f"no vector can be made for {counted(len(missing), 'word')} such as {quoted(missing[0])}: it has no "
-        "n-grams, or numbers too large for float32",
-        FippWarning,
-        stacklevel=4,
+        "n-grams, or numbers too large for float32"
     )
     return tuple(words[row] for row in np.flatnonzero(good).tolist()), composed[good]
 
