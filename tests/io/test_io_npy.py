@@ -143,7 +143,7 @@ def test_a_damaged_header_gives_vectors_or_a_fipp_error(tmp_path, place, byte):
 def test_a_missing_half_of_the_pair_is_named(tmp_path):
     path = write_pair(tmp_path, MATRIX, WORDS)
     (tmp_path / "x.txt").unlink()
-    with pytest.raises(FippError, match=r"x\.txt, one word a line, is missing"):
+    with pytest.raises(FippError, match=r"x\.txt, with one word per line, is missing"):
         Vectors.load(path)
 
 

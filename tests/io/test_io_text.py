@@ -175,7 +175,7 @@ def test_defects_are_skipped_counted_and_named(tmp_path):
         ("foo 1 x 3", "line 3, 'foo', 'x' is not a number"),
         ("foo 1 nan 3", "line 3, 'foo': row with NaN"),
         ("cat 1 2 3", "line 3, 'cat': duplicate"),
-        ("foo 0.1 1 2 3", r"line 3, 'foo 0\.1': word that ends in a number, or too long row"),
+        ("foo 0.1 1 2 3", r"line 3, 'foo 0\.1': word that ends in a number or row that is too long"),
         (b"\xff\xfe 1 2 3", "line 3, .*not UTF-8"),
     ],
 )
@@ -190,7 +190,7 @@ def test_strict_refuses_with_file_line_and_word(tmp_path, row, message):
 def test_a_row_with_too_many_numbers_is_kept_as_a_word_with_spaces_but_mentioned(tmp_path):
     vectors = load(tmp_path, "a 1 2\nfoo 0.1 3 4\nb 5 6\n")
     assert vectors.words == ("a", "foo 0.1", "b")
-    assert "kept 1 word that ends in a number, or too long row (line 2, 'foo 0.1')" in vectors.report.summary()
+    assert "kept 1 word that ends in a number or row that is too long (line 2, 'foo 0.1')" in vectors.report.summary()
 
 
 def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path):

@@ -125,11 +125,11 @@ def _is_there(target: Path, checksum: str | None) -> bool:
     if not os.path.exists(target):  # Path.exists raises if the folder cannot be read
         return False
     if not target.is_file():
-        raise FippError(f"{target} is in the way: it is not a file")
+        raise FippError(f"{target} exists and is not a file")
     if checksum is not None and not has_checksum(target, checksum):
         raise FippError(
-            f"{target} is there and is not the public file: its checksum is not {checksum}. Move it away, or replace "
-            "it with --force; --no-verify takes it as it is"
+            f"{target} exists but is not the public file: its checksum is not {checksum}. Move it away, or replace "
+            "it with --force; --no-verify accepts it"
         )
     return True
 
@@ -139,7 +139,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FippError(
-            f"cannot make the folder {folder}: {error.strerror}; choose another folder with --to"
+            f"cannot create the folder {folder}: {error.strerror}; choose another folder with --to"
         ) from error
 
 
@@ -171,19 +171,19 @@ def extract(
                 _check_member(temporary, archive, member, checksum)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise FippError(
-            f"{archive} is no zip archive that can be read ({error}); delete it and download it again"
+            f"{archive} is not a zip archive that can be read ({error}); delete it and download it again"
         ) from error
     except OSError as error:
         raise FippError(
-            f"cannot take {member} out of {archive}: {error.strerror or error}; make room or choose another folder"
+            f"cannot extract {member} from {archive}: {error.strerror or error}; make room or choose another folder"
         ) from error
 
 
 def _check_member(unpacked: Path, archive: Path, member: str, checksum: str | None) -> None:
     if checksum is not None and not has_checksum(unpacked, checksum):
         raise FippError(
-            f"{member} of {archive} has another checksum than {checksum}, and was not kept. Download the archive again "
-            "with --force; if it stays so and you trust the file, --no-verify takes it"
+            f"{member} of {archive} does not have the checksum {checksum} and was not kept. Download the archive again "
+            "with --force; if that does not help and you trust the file, --no-verify accepts it"
         )
 
 
@@ -191,11 +191,11 @@ def _find_member(packed: zipfile.ZipFile, archive: Path, member: str, largest: i
     try:
         entry = packed.getinfo(member)
     except KeyError:
-        raise FippError(f"{archive} has no {member} in it; it is not the archive that was expected") from None
+        raise FippError(f"{archive} has no {member}; it is not the expected archive") from None
     if entry.is_dir() or entry.flag_bits & _ENCRYPTED:
-        raise FippError(f"{member} in {archive} is a folder or encrypted; it is not the archive that was expected")
+        raise FippError(f"{member} in {archive} is a folder or encrypted; it is not the expected archive")
     if entry.file_size > largest:
         raise FippError(
-            f"{member} in {archive} unpacks to {entry.file_size:,} bytes, more than {largest:,}; not taken out"
+            f"{member} in {archive} unpacks to {entry.file_size:,} bytes, more than {largest:,}; it was not extracted"
         )
     return entry

@@ -99,10 +99,10 @@ def _sum(path: Path, checksum: str) -> str:
 def _check(url: str, part: Path, checksum: str, transfer: _Transfer) -> None:
     found = _sum(part, checksum)
     if found != checksum.lower():
-        transfer.begin_anew()  # an empty part is removed
+        transfer.restart()  # an empty part is removed
         raise FippError(
-            f"{url} has the checksum {found} instead of {checksum}, and was not kept: it was damaged on its way, or "
-            "another file is there now. Try again; if it stays so and you trust the file, --no-verify takes it"
+            f"{url} has the checksum {found} instead of {checksum} and was not kept: it was damaged on the way, or "
+            "the file has changed. Try again; if that does not help and you trust the file, --no-verify accepts it"
         )
 
 
@@ -155,9 +155,9 @@ class _Transfer:
                 # The server cannot resume, or the file has changed.
                 start = answer.start
                 if start:
-                    self.begin_anew()
-                    raise Cut("the server sent another part than was asked for")
-            if not (answer.tells_its_end or self.can_be_checked):
+                    self.restart()
+                    raise Cut("the server sent another part than requested")
+            if not (answer.has_known_end or self.can_be_checked):
                 raise FippError(
                     f"{self.url}: the server does not say how long the file is, so an incomplete download could not be "
                     "detected; download it by other means"
@@ -176,7 +176,7 @@ class _Transfer:
             with open_url(self.url, start, version, self.timeout) as answer:
                 yield answer
         except NoSuchPart:
-            self.begin_anew()
+            self.restart()
             raise
 
     def _receive(self, answer: Answer, done: int) -> int:
@@ -202,11 +202,11 @@ class _Transfer:
         # Without a version, only a checksum would reveal that halves of two files were joined.
         known = url == self.url and isinstance(total, int) and (isinstance(version, str) or self.can_be_checked)
         if not known or self._size() > total:
-            self.begin_anew()
+            self.restart()
             return 0, None, None
         return self._size(), version, total
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Drop the bytes received so far."""
         self.file.truncate(0)
         self.forget()
@@ -219,7 +219,7 @@ class _Transfer:
         free = shutil.disk_usage(self.part.parent).free
         if total is not None and total - done > free:
             raise FippError(
-                f"{self.url} takes {(total - done) / 1e9:.1f} GB more, and {self.part.parent} has room for "
+                f"{self.url} needs {(total - done) / 1e9:.1f} GB more, but {self.part.parent} has room for "
                 f"{free / 1e9:.1f} GB; choose another folder with --to"
             )
 

@@ -48,7 +48,7 @@ class Answer:
                 raise Cut("the server sent a part and did not say which")
             self.start = int(match[1])
             self.total = _number(match[2]) if match[2] != "*" else None if length is None else self.start + length
-        self.tells_its_end = self.total is not None or headers.get("Transfer-Encoding", "").lower() == "chunked"
+        self.has_known_end = self.total is not None or headers.get("Transfer-Encoding", "").lower() == "chunked"
         etag = headers.get("ETag", "")
         # A weak tag promises an equivalent file, not the same bytes.
         self.version: str | None = etag if etag.startswith('"') else headers.get("Last-Modified")
@@ -66,7 +66,9 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         before, after = urlsplit(req.full_url).scheme, urlsplit(newurl).scheme
         if after not in {"http", "https"} or (before == "https" and after == "http"):
-            raise FippError(f"{req.full_url} leads to {newurl}, which is not safe to follow; nothing was downloaded")
+            raise FippError(
+                f"{req.full_url} redirects to {newurl}, which is not safe to follow; nothing was downloaded"
+            )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -84,7 +86,7 @@ def open_url(url: str, start: int, version: str | None, timeout: float) -> Itera
     with _request(url, headers, timeout) as response:
         encoding = response.headers.get("Content-Encoding", "identity").lower()
         if encoding != "identity" and not url.endswith(".gz"):  # for a .gz it says what the file is
-            raise FippError(f"{url}: the server sends it encoded as {encoding}, which was not requested")
+            raise FippError(f"{url}: the server sends the file encoded as {encoding}, which was not requested")
         yield Answer(response)
 
 
@@ -92,7 +94,7 @@ def _request(url: str, headers: dict[str, str], timeout: float) -> Any:
     opener = urllib.request.build_opener(_SafeRedirects)
     try:
         if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
-            raise FippError(f"{url!r} is no address that begins with https:// or http://")
+            raise FippError(f"{url!r} is not an address that begins with https:// or http://")
         with _cuts(url):
             return opener.open(urllib.request.Request(url, headers=headers), timeout=timeout)
     except urllib.error.HTTPError as error:
@@ -101,7 +103,7 @@ def _request(url: str, headers: dict[str, str], timeout: float) -> Any:
     except FippError:
         raise
     except (ValueError, http.client.InvalidURL) as error:  # brackets, ports and letters that no address can have
-        raise FippError(f"{url!r} is no address that can be opened: {error}") from None
+        raise FippError(f"{url!r} is not an address that can be opened: {error}") from None
 
 
 @contextmanager
@@ -114,7 +116,7 @@ def _cuts(url: str) -> Iterator[None]:
     except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         if isinstance(reason, ssl.SSLCertVerificationError):
-            raise FippError(f"{url}: the server could not prove who it is ({reason.verify_message})") from None
+            raise FippError(f"{url}: the server's certificate is not valid ({reason.verify_message})") from None
         if isinstance(reason, socket.gaierror):
             raise FippError(
                 f"{url}: the server's name could not be looked up; check the network, or set FIPP_MIRROR to a mirror"
@@ -130,12 +132,10 @@ def _refused(url: str, code: int, reason: str) -> Exception:
     if code in _TRY_AGAIN:
         return Cut(f"the server is in trouble ({code} {reason})")
     if code == 416:
-        return NoSuchPart("the file on the server is shorter than what has come")
+        return NoSuchPart("the file on the server is shorter than what was received")
     if code in {404, 410}:
-        return FippError(
-            f"{url} is not there ({code}): check the name; `fipp download --list` shows where each is from"
-        )
-    return FippError(f"{url}: the server refuses ({code} {reason})")
+        return FippError(f"{url} does not exist ({code}): check the name; `fipp download --list` shows all addresses")
+    return FippError(f"{url}: the server refused the request ({code} {reason})")
 
 
 def _number(text: str | None) -> int | None:

@@ -280,7 +280,9 @@ def find_data_set(name: str) -> DataSet:
     if family_name in BY_HAND:
         raise FippError(f"{family_name} is not downloaded: {BY_HAND[family_name]}")
     if family is None:
-        raise FippError(f"no data set is called {name!r}; there are {', '.join(FAMILIES)}: `fipp download --list`")
+        raise FippError(
+            f"there is no data set {name!r}; the data sets are {', '.join(FAMILIES)}: `fipp download --list`"
+        )
     if not family.parameter:
         if colon:
             raise FippError(f"{family_name} has no parts: `fipp download {family_name}`")
@@ -295,11 +297,11 @@ def find_data_set(name: str) -> DataSet:
 def _check_choice(family: Family, choice: str) -> None:
     if not family.choices:
         if not _LANGUAGE.fullmatch(choice):
-            raise FippError(f"{choice!r} is no language code; write for example {family.example}")
+            raise FippError(f"{choice!r} is not a language code; write for example {family.example}")
     elif choice not in family.choices:
         turned = "-".join(reversed(choice.split("-")))
         if turned in family.choices and turned != choice:
-            hint = f"it has {turned}, which `fipp lexicon reverse` turns round"
+            hint = f"it has {turned}, which `fipp lexicon reverse` reverses"
         else:
             hint = f"it has {', '.join(family.choices)}"
         raise FippError(f"{family.name} has no {choice!r}; {hint}")

@@ -18,15 +18,6 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Anyone who reads ``path`` meanwhile, or after a crash, sees the old file or the new one, never half of one. The
     folder must exist. A symbolic link is kept: the file it points to is replaced. So are the permissions of a file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with atomic_path(folder / "greeting.txt") as temporary:
-    ...     _ = temporary.write_text("hello")
-    >>> (folder / "greeting.txt").read_text(), len(list(folder.iterdir()))
-    ('hello', 1)
     """
     target = _resolve_target(path)
     temporary = _create_beside(target)

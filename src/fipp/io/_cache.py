@@ -109,7 +109,7 @@ class Cache:
         self._fingerprint = Fingerprint.of(path)
 
     def load(self, limit: int | None, strict: bool = False) -> Table | None:
-        """Return the table if they are cached for this limit or for the whole file; None otherwise."""
+        """Return the table if it is cached for this limit or for the whole file; None otherwise."""
         table = self._load(None)
         if table is not None and limit is not None and limit < len(table):
             table = _first(table, limit) if _is_clean(table) else None

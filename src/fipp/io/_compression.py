@@ -1,4 +1,8 @@
-"""Compressed streams: gzip, bzip2, xz and Zstandard, detected by their first bytes and decompressed piece by piece."""
+"""Compressed streams: gzip, bzip2, xz and Zstandard, detected by their first bytes and decompressed piece by piece.
+
+Ours rather than `gzip.open` and the like: the file objects of `bz2` and `lzma` silently drop what follows padding, and
+that of `lzma` has no memory limit.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 from fipp._optional import require
 from fipp.exceptions import FippError
@@ -17,33 +21,18 @@ _DICTIONARY_BYTES = 256 << 20
 """The memory that an xz stream may use for its dictionary; streams from ``xz -9`` need 65 MiB."""
 
 
-class Decoder(Protocol):
-    """The interface of the decompressors of `bz2`, `lzma` and Python 3.14's `compression.zstd`."""
-
-    eof: bool
-    needs_input: bool
-    unused_data: bytes
-
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
-
-
 class _GzipDecoder:
-    """The same interface for gzip; that of `zlib` differs."""
+    """Gives `zlib` the interface of the decompressors of `bz2`, `lzma` and `compression.zstd`."""
 
     def __init__(self) -> None:
         self._decoder = zlib.decompressobj(wbits=31)
 
-    @property
-    def eof(self) -> bool:
-        return self._decoder.eof
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._decoder, name)  # eof and unused_data
 
     @property
     def needs_input(self) -> bool:
         return not self._decoder.unconsumed_tail and not self._decoder.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._decoder.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         return self._decoder.decompress(self._decoder.unconsumed_tail + data, max_length)
@@ -56,7 +45,7 @@ class Compression:
     name: str
     suffix: str
     recognises: Callable[[bytes], bool]
-    decoder: Callable[[], Decoder]
+    decoder: Callable[[], Any]
     open: Callable[[BinaryIO], Any]
 
 
@@ -93,7 +82,7 @@ COMPRESSIONS = (
         "gzip",
         ".gz",
         lambda opening: opening.startswith(b"\x1f\x8b"),
-        lambda: cast(Decoder, _GzipDecoder()),
+        _GzipDecoder,
         # Neither name nor time in the header, so that equal vectors give equal bytes.
         lambda file: gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0),
     ),
@@ -101,35 +90,28 @@ COMPRESSIONS = (
         "bzip2",
         ".bz2",
         _is_bz2,
-        lambda: cast(Decoder, _module("bz2").BZ2Decompressor()),
+        lambda: _module("bz2").BZ2Decompressor(),
         lambda file: _module("bz2").BZ2File(file, "wb"),
     ),
     Compression(
         "xz",
         ".xz",
         lambda opening: opening.startswith(b"\xfd7zXZ\x00"),
-        lambda: cast(Decoder, _module("lzma").LZMADecompressor(memlimit=_DICTIONARY_BYTES)),
+        lambda: _module("lzma").LZMADecompressor(memlimit=_DICTIONARY_BYTES),
         lambda file: _module("lzma").LZMAFile(file, "wb"),
     ),
     Compression(
         "zstd",
         ".zst",
         _is_zstd,
-        lambda: cast(Decoder, _zstd().ZstdDecompressor()),
+        lambda: _zstd().ZstdDecompressor(),
         lambda file: _zstd().ZstdFile(file, "wb"),
     ),
 )
 
 
 def compression_of(opening: bytes) -> Compression | None:
-    """Return how a file that begins with these bytes is compressed; None if it is not.
-
-    Examples
-    --------
-    >>> compression_of(gzip.compress(b"cat 1 2")).name
-    'gzip'
-    >>> compression_of(b"BZh 1 2 3")
-    """
+    """Return how a file that begins with these bytes is compressed; None if it is not."""
     return next((one for one in COMPRESSIONS if one.recognises(opening)), None)
 
 

@@ -44,17 +44,7 @@ class _Layout(NamedTuple):
 
 
 def read_lexicon(path: Path, *, strict: bool = False, alternatives: str | None = None) -> Contents:
-    r"""Read the pairs of a file; see `Lexicon.load`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "en-hr.txt")
-    >>> _ = path.write_text("cat;ma\u010dka;0,9\ndog;pas;0,7\n", encoding="utf-8")
-    >>> contents = read_lexicon(path)
-    >>> contents.pairs, contents.scores
-    ([('cat', 'mačka'), ('dog', 'pas')], array([0.9, 0.7]))
-    """
+    """Read the pairs of a file; see `Lexicon.load`."""
     if alternatives is not None and not alternatives:
         raise FippError("alternatives takes the characters that separate translations, such as ',;', not an empty text")
     inspector = Inspector(path, strict)
@@ -92,7 +82,9 @@ def write_lexicon(pairs: Sequence[tuple[str, str]], scores: npt.NDArray[np.float
     for place, pair in enumerate(pairs):
         for word in pair:
             if not word or strip(word) != word:
-                raise FippError(f"the word {word!r} cannot be written to {path}: it is empty, or has spaces around")
+                raise FippError(
+                    f"the word {word!r} cannot be written to {path}: it is empty, or has white space around it"
+                )
             encoded(word, path, "\t\n\r")
         number = math.nan if scores is None else float(scores[place])
         rows.append([*pair] if math.isnan(number) else [*pair, repr(number)])

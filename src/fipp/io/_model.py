@@ -65,16 +65,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a model that fipp wrote; only its header is read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "model.safetensors")
-    >>> write_model(path, {"map": np.eye(2)}, {"method": "fipp"})
-    >>> is_model(path), is_model(__file__)
-    (True, False)
-    """
+    """Return whether a file is a model that fipp wrote; only its header is read."""
     try:
         with safe_open(Path(path), framework="numpy") as file:
             return _KEY in (file.metadata() or {})
@@ -105,12 +96,12 @@ def _encode_header(header: Mapping[str, Any], path: str | os.PathLike[str]) -> s
 def _plain(value: object) -> object:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{value!r} is none of its types")
+    raise TypeError(f"{value!r} is not a JSON value")
 
 
 def _decode_header(text: str | None, path: Path) -> dict[str, Any]:
     if text is None:
-        raise FippError(f"{path} is no model: this safetensors file was not written by fipp")
+        raise FippError(f"{path} is not a model: this safetensors file was not written by fipp")
     try:
         header = json.loads(text)
         version = header.pop("format")

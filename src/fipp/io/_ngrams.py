@@ -46,11 +46,6 @@ def character_ngrams(words: Sequence[bytes], shortest: int, longest: int, *, end
 
     Characters are those of UTF-8; invalid bytes belong to the character before them. The first and the last character
     are the marks, and count as n-grams of length 1 only with ``ends_alone``.
-
-    Examples
-    --------
-    >>> character_ngrams([b"<cat>"], 3, 4).texts()
-    [b'<ca', b'cat', b'at>', b'<cat', b'cat>']
     """
     buffer = np.frombuffer(b"".join(words), dtype=np.uint8)
     is_start = (buffer & 0xC0) != 0x80

@@ -24,7 +24,9 @@ MALFORMED = Kind("malformed line", "malformed lines")
 NOT_UTF8 = Kind("line that is not UTF-8", "lines that are not UTF-8")
 NO_WORD = Kind("row without a word", "rows without a word")
 NO_VECTOR = Kind("word without a vector", "words without a vector")
-DOUBTFUL = Kind("word that ends in a number, or too long row", "words that end in a number, or too long rows")
+DOUBTFUL = Kind(
+    "word that ends in a number or row that is too long", "words that end in a number or rows that are too long"
+)
 
 
 @dataclass(frozen=True)

@@ -39,13 +39,7 @@ def as_float32(matrix: npt.ArrayLike) -> npt.NDArray[np.float32]:
 
 
 def as_floats(matrix: npt.ArrayLike, dtype: npt.DTypeLike) -> FloatMatrix:
-    """Return ``matrix`` as 2-D floats of a type in native byte order, without a copy if possible.
-
-    Examples
-    --------
-    >>> as_floats([[1, 2], [3, 4]], "float16").dtype
-    dtype('float16')
-    """
+    """Return ``matrix`` as 2-D floats of a type in native byte order, without a copy if possible."""
     array: npt.NDArray[Any] = np.asarray(matrix)
     if array.ndim != 2:
         raise FippError(f"vectors must be a 2-D matrix with a row for each word, not {array.ndim}-D")
@@ -96,13 +90,6 @@ class RowCollector:
 
     Rows are kept in chunks, and each chunk is freed once it has been copied, so that the peak is the matrix and one
     chunk, not twice the matrix.
-
-    Examples
-    --------
-    >>> rows = RowCollector(dimensions=2)
-    >>> rows.append(np.ones((3, 2), dtype=np.float32))
-    >>> len(rows), rows.finish().shape
-    (3, (3, 2))
     """
 
     def __init__(self, dimensions: int, chunk_bytes: int = _CHUNK_BYTES, dtype: npt.DTypeLike = np.float32) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
@@ -85,9 +85,7 @@ class Source:
     def __enter__(self) -> Source:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -102,24 +100,14 @@ class Source:
 
     def peek(self, count: int = OPENING_BYTES) -> bytes:
         """Return the first decompressed bytes without consuming them; fewer if the source is shorter."""
-        rest = self._contents()
-        held = sum(map(len, self._held))
-        while held < count:
-            chunk = next(rest, b"")
-            if not chunk:
-                break
+        while sum(map(len, self._held)) < count and (chunk := next(self._contents(), b"")):
             self._held.append(chunk)
-            held += len(chunk)
         return b"".join(self._held)[:count]
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the decompressed bytes, about a megabyte at a time."""
         total = 0
-        rest = self._contents()
-        while True:
-            chunk = self._held.pop(0) if self._held else next(rest, b"")
-            if not chunk:
-                return
+        while chunk := self._held.pop(0) if self._held else next(self._contents(), b""):
             total += len(chunk)
             if total > self._max_bytes:
                 raise FippError(f"{self.path} holds more than {self._max_bytes:,} bytes; max_bytes sets the limit")
@@ -188,12 +176,6 @@ def read_blocks(
     r"""Yield blocks of whole lines, each line ending in ``\n``, about a megabyte at a time.
 
     A byte order mark at the start is dropped.
-
-    Examples
-    --------
-    >>> import io
-    >>> list(read_blocks(io.BytesIO(b"cat 1 2\ndog 3 4\ncow 5 6")))
-    [b'cat 1 2\ndog 3 4\n', b'cow 5 6\n']
     """
     with place if isinstance(place, Source) else Source(place, max_bytes) as source:
         if source.peek(2) in (b"\xff\xfe", b"\xfe\xff"):
@@ -231,12 +213,6 @@ def read_batches(
 
     Only ``\n`` ends a line, because words of real vocabularies contain the other line breaks of Unicode. A byte order
     mark at the start is dropped; the ``\r`` of CRLF is left to the caller.
-
-    Examples
-    --------
-    >>> import io
-    >>> list(read_batches(io.BytesIO(b"cat\ndog\n")))
-    [[b'cat', b'dog']]
     """
     for block in read_blocks(place, max_bytes):
         lines = block.split(b"\n")
@@ -297,3 +273,20 @@ def check_unicode(words: tuple[str, ...], path: Path) -> None:
             word.encode("utf-8")
         except UnicodeEncodeError as error:
             raise FippError(f"the word {word!r} cannot be written to {path}: it is not valid Unicode") from error
+
+
+def read_bytes(path: Path, max_bytes: int) -> bytes:
+    """Return the contents of a file of at most ``max_bytes``, which is not decompressed."""
+    check_readable(path)
+    if path.stat().st_size > max_bytes:
+        raise FippError(f"{path} has more than {max_bytes:,} bytes; max_bytes sets the limit")
+    return path.read_bytes()
+
+
+def read_json(path: Path, max_bytes: int) -> Any:
+    """Return the contents of a JSON file of at most ``max_bytes``."""
+    content = read_bytes(path, max_bytes)
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FippError(f"{path} is not JSON: {error}") from error

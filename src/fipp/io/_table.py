@@ -87,12 +87,6 @@ class Table:
         Makes vectors for words that have no row.
     rows_of_words : dict or None
         The row of each word, if it is known already.
-
-    Examples
-    --------
-    >>> table = Table(("cat", "dog"), np.eye(2, dtype=np.float32))
-    >>> table.only(["dog", "bird"]).words
-    ('dog',)
     """
 
     words: tuple[str, ...]
@@ -154,15 +148,7 @@ class Table:
 
 
 def compose(words: Sequence[str], composer: Composer) -> tuple[tuple[str, ...], FloatMatrix]:
-    """Make vectors for unique words; warn about words that have none and leave them out.
-
-    Examples
-    --------
-    >>> from fipp.io._ngrams import FloretNgrams
-    >>> table = FloretNgrams(np.ones((10, 2), dtype=np.float32), shortest=3, longest=5, hashes=2, seed=0)
-    >>> compose(["cat", "čvor"], table)[1].shape
-    (2, 2)
-    """
+    """Make vectors for unique words; warn about words that have none and leave them out."""
     composed, known = composer.compose([word.encode("utf-8", "surrogatepass") for word in words])
     good = known & np.isfinite(composed).all(axis=1)
     if good.all():

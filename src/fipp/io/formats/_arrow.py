@@ -82,7 +82,7 @@ def write_arrow(table: Table, path: Path) -> None:
 
 
 def _pyarrow() -> Any:
-    for module in ("pyarrow.ipc", "pyarrow.parquet", "pyarrow.types"):
+    for module in ("pyarrow.compute", "pyarrow.ipc", "pyarrow.parquet", "pyarrow.types"):
         require(module, "a Parquet or Arrow file", extra="arrow")
     return require("pyarrow", "a Parquet or Arrow file", extra="arrow")
 
@@ -206,11 +206,7 @@ def _is_text(type_: Any) -> bool:
     kind = _pyarrow().types
     if kind.is_dictionary(type_):
         return _is_text(type_.value_type)
-    return bool(kind.is_string(type_) or kind.is_large_string(type_) or _is_view(type_))
-
-
-def _is_view(type_: Any) -> bool:
-    return str(type_) == "string_view"
+    return bool(kind.is_string(type_) or kind.is_large_string(type_) or str(type_) == "string_view")
 
 
 def _is_list(type_: Any) -> bool:
@@ -224,7 +220,7 @@ def _texts(column: Any) -> list[Any]:
     arrow = _pyarrow()
     if arrow.types.is_integer(column.type):
         return [None if number is None else str(number) for number in column.to_pylist()]
-    if arrow.types.is_dictionary(column.type) or _is_view(column.type):
+    if arrow.types.is_dictionary(column.type) or str(column.type) == "string_view":
         column.validate(full=True)
         return list((column.dictionary_decode() if hasattr(column, "dictionary_decode") else column).to_pylist())
     as_bytes = arrow.binary() if arrow.types.is_string(column.type) else arrow.large_binary()
@@ -237,9 +233,7 @@ def _texts(column: Any) -> list[Any]:
 def _from_lists(column: Any, dimension: int | None) -> tuple[FloatMatrix, Any]:
     """Return the lists of one length as a matrix, and a mask of their rows."""
     column.validate(full=True)
-    valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-    lengths = np.full(len(column), -1, dtype=np.int64)
-    lengths[valid] = _lengths(column, valid)
+    lengths = _pyarrow().compute.list_value_length(column).fill_null(-1).to_numpy().astype(np.int64)
     # flatten skips the values behind nulls.
     values = np.asarray(column.flatten().to_numpy(zero_copy_only=False))
     if values.dtype.kind not in "fiu":
@@ -258,17 +252,10 @@ def _from_lists(column: Any, dimension: int | None) -> tuple[FloatMatrix, Any]:
     return as_float32(values[starts[:, np.newaxis] + np.arange(dimension)]), good
 
 
-def _lengths(column: Any, valid: Any) -> Any:
-    if _pyarrow().types.is_fixed_size_list(column.type):
-        return column.type.list_size
-    return np.diff(column.offsets.to_numpy())[valid]
-
-
 def _from_columns(batch: Any, names: tuple[str, ...]) -> FloatMatrix:
-    columns = []
-    for name in names:
-        column = batch.column(name)
+    columns = [batch.column(name) for name in names]
+    for column in columns:
         column.validate(full=True)
-        columns.append(np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64))
+    arrays = [np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64) for column in columns]
     with np.errstate(over="ignore"):
-        return np.stack(columns, axis=1).astype(np.float32)
+        return np.stack(arrays, axis=1).astype(np.float32)

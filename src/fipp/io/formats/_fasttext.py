@@ -100,7 +100,7 @@ class _Model:
         size, count, _, _, pruned = self._take(_COUNTS, "dictionary")
         if pruned >= 0:
             raise FippError(
-                f"{self._path} is a pruned model: it lacks a part of the n-grams, so that its vectors would be "
+                f"{self._path} is a pruned model: it lacks some of the n-grams, so its vectors would be "
                 "wrong; use the model from before `fasttext quantize`"
             )
         words: list[bytes] = []

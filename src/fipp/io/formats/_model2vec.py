@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from fipp.exceptions import FippError
 from fipp.io._report import NO_VECTOR, Inspector
 from fipp.io._rows import as_float32
-from fipp.io._stream import DEFAULT_MAX_BYTES
+from fipp.io._stream import DEFAULT_MAX_BYTES, read_json
 from fipp.io._table import Options, Table, assemble, check_size
 from fipp.io.formats._safetensors import map_tensor, open_tensors
 
@@ -66,7 +65,7 @@ def _collect(
     mapping, weights = arrays.get("mapping"), arrays.get("weights")
     for name, array in arrays.items():
         if array.ndim != 1 or (name == "mapping" and array.dtype.kind not in "iu"):
-            raise FippError(f"{inspector.path} is damaged: its {name} are no list of numbers")
+            raise FippError(f"{inspector.path} is damaged: its {name} are not a list of numbers")
     known = len(matrix) if mapping is None else len(mapping)
     known = known if weights is None else min(known, len(weights))
     words: list[str] = []
@@ -93,17 +92,15 @@ def _collect(
 
 def _read_tokens(path: Path, max_bytes: int) -> dict[str, int]:
     """Return the number of each token in a tokenizer's JSON, which has a map or a list in the order of the numbers."""
-    if path.stat().st_size > max_bytes:
-        raise FippError(f"{path} has more than {max_bytes:,} bytes; max_bytes sets the limit")
+    content = read_json(path, max_bytes)
     try:
-        content = json.loads(path.read_bytes())
         vocabulary = content["model"]["vocab"]
         if isinstance(vocabulary, list):  # Unigram: pairs of token and score
             vocabulary = {entry[0]: number for number, entry in enumerate(vocabulary)}
         added = {entry["content"]: entry["id"] for entry in content.get("added_tokens") or []}
         tokens = {**vocabulary, **added}
         if not all(type(token) is str and type(number) is int for token, number in tokens.items()):
-            raise ValueError("a token is no text, or its number is none")
+            raise ValueError("a token is not a string, or its number is not a whole number")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
         raise FippError(f"{path} is not a tokenizer with a vocabulary: {error}") from error
     return tokens

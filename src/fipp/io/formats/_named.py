@@ -1,4 +1,4 @@
-"""Which of the named arrays of an .npz or safetensors file are the words and the matrix."""
+"""The words and the matrix among the arrays of an .npz or safetensors file, and words in a text file beside it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from fipp.exceptions import FippError
 from fipp.io._report import Inspector
-from fipp.io._stream import encoded
+from fipp.io._stream import encoded, read_batches
 
 MATRIX_NAMES = ("matrix", "vectors", "embeddings", "embedding", "embedding.weight", "weight")
 WORD_NAMES = ("words", "vocab", "vocabulary", "tokens", "keys", "ids", "labels")
@@ -70,6 +70,17 @@ def joined_words(words: tuple[str, ...], path: Path) -> np.ndarray[tuple[int], n
     """Return words as bytes, one word per line; the opposite of `split_words`."""
     lines = [encoded(word, path, "\n") for word in words]
     return np.frombuffer(b"\n".join(lines) + b"\n", dtype=np.uint8)
+
+
+def read_words(path: Path, count: int | None, inspector: Inspector, max_bytes: int) -> tuple[list[str], int]:
+    """Return the first ``count`` words of a text file with one word per line, and the number of all."""
+    words: list[str] = []
+    total = 0
+    for batch in read_batches(path, max_bytes):
+        for number, line in enumerate(batch if count is None else batch[: count - len(words)], total + 1):
+            words.append(inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}"))
+        total += len(batch)
+    return words, total
 
 
 def check_counts(words: int, rows: int, path: Path) -> None:

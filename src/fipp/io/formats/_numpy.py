@@ -16,9 +16,9 @@ from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path, flush_to_disk
 from fipp.io._report import Inspector
 from fipp.io._rows import FloatMatrix, RowCollector, as_float32, as_floats
-from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded, read_batches
+from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded
 from fipp.io._table import Options, Table, assemble, check_size
-from fipp.io.formats._named import ArrayKind, check_counts, matrix_name, split_words, words_name
+from fipp.io.formats._named import ArrayKind, check_counts, matrix_name, read_words, split_words, words_name
 
 _NPY_MAGIC = b"\x93NUMPY"
 _ZIP_MAGIC = b"PK\x03\x04"
@@ -69,9 +69,9 @@ def read_npy(path: Path, options: Options) -> Table:
     inspector = Inspector(matrix_path, options.strict, options.encoding_errors)
     mapped = map_matrix(matrix_path)
     if not words_path.is_file():
-        raise FippError(f"{matrix_path} has no words: {words_path}, one word a line, is missing")
+        raise FippError(f"{matrix_path} has no words: {words_path}, with one word per line, is missing")
     count = len(mapped) if options.limit is None else min(options.limit, len(mapped))
-    words, total = _read_lines(words_path, count, inspector, options.max_bytes)
+    words, total = read_words(words_path, count, inspector, options.max_bytes)
     if total != len(mapped):
         raise FippError(f"{matrix_path} has {len(mapped):,} rows but {words_path} has {total:,} words")
     return assemble(words, as_floats(mapped[:count], options.dtype), inspector)
@@ -176,8 +176,8 @@ def write_npz(table: Table, path: Path) -> None:
     longest = max(map(len, table.words))
     if 4 * longest * len(table) > _MAX_PADDING:
         raise FippError(
-            f"{path} would be too large, since NumPy gives every word the room of the longest, which has {longest:,} "
-            "characters; use .safetensors"
+            f"{path} would be too large, since NumPy stores every word in the {longest:,} characters of the longest; "
+            "use .safetensors"
         )
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name, array in [("words", np.array(table.words)), ("matrix", table.matrix)]:
@@ -278,14 +278,3 @@ def _read_exactly(member: IO[bytes], count: int, path: Path) -> bytearray:
 def _pair(path: Path) -> tuple[Path, Path]:
     matrix_path = path.with_suffix(".npy") if path.suffix.lower() == ".txt" else path
     return matrix_path, path.with_suffix(".txt")
-
-
-def _read_lines(path: Path, count: int, inspector: Inspector, max_bytes: int) -> tuple[list[str], int]:
-    """Return the first ``count`` words, and the number of all."""
-    words: list[str] = []
-    total = 0
-    for batch in read_batches(path, max_bytes):
-        for number, line in enumerate(batch[: count - len(words)], total + 1):
-            words.append(inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}"))
-        total += len(batch)
-    return words, total

@@ -15,7 +15,6 @@ from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._report import Inspector
 from fipp.io._rows import as_float32
-from fipp.io._stream import BYTE_ORDER_MARK, Source
 from fipp.io._table import Options, Table, assemble, check_size
 from fipp.io.formats._named import (
     WORD_NAMES,
@@ -23,6 +22,7 @@ from fipp.io.formats._named import (
     check_counts,
     joined_words,
     matrix_name,
+    read_words,
     split_words,
     words_name,
 )
@@ -128,9 +128,7 @@ def _read_words(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]
         return split_words(map_tensor(path, tensors[named]).tobytes(), inspector)
     beside = path.with_suffix(".txt")
     if beside.is_file():
-        with Source(beside, _MAX_HEADER_BYTES) as source:
-            content = b"".join(source.chunks()).removeprefix(BYTE_ORDER_MARK)
-        return split_words(content.replace(b"\r\n", b"\n"), inspector)
+        return read_words(beside, None, inspector, _MAX_HEADER_BYTES)[0]
     raise FippError(
         f"{path} has no words: it needs a tensor 'words' of bytes with one word per line, a JSON list 'words' in its "
         f"metadata, or {beside.name} beside it"
@@ -143,5 +141,5 @@ def _words_of_json(text: str, path: Path) -> list[str]:
     except (ValueError, RecursionError):
         words = None
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise FippError(f"{path} is damaged: the words in its metadata are not a JSON list of texts")
+        raise FippError(f"{path} is damaged: the words in its metadata are not a JSON list of strings")
     return words

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from fipp.exceptions import FippError
 from fipp.io._ngrams import FloretNgrams, hash_spans, murmur2
 from fipp.io._report import NO_WORD, Inspector
 from fipp.io._rows import as_float32, rows_not_finite
-from fipp.io._stream import DEFAULT_MAX_BYTES
+from fipp.io._stream import DEFAULT_MAX_BYTES, read_bytes, read_json
 from fipp.io._table import Options, Table, assemble, check_size
 from fipp.io.formats._floret import check_settings, compose_table
 from fipp.io.formats._numpy import map_matrix
@@ -41,17 +40,17 @@ def read_spacy(path: Path, options: Options) -> Table:
     """
     folder = _vocabulary(path)
     if folder is None:
-        raise FippError(f"{path} is no spaCy folder: it has no vocab/vectors")
+        raise FippError(f"{path} is not a spaCy folder: it has no vocab/vectors")
     inspector = Inspector(path, options.strict)
     max_bytes = options.max_bytes
-    settings = _read_json(folder / "vectors.cfg", max_bytes) if (folder / "vectors.cfg").is_file() else {}
+    settings = read_json(folder / "vectors.cfg", max_bytes) if (folder / "vectors.cfg").is_file() else {}
     matrix = map_matrix(folder / "vectors")
     if isinstance(settings, dict) and settings.get("mode") == "floret":
         return compose_table(_floret(matrix, settings, path), options.words, options.limit, inspector)
-    rows = parse_integer_map(_read_bytes(folder / "key2row", max_bytes), folder / "key2row")
-    strings = _read_json(folder / "strings.json", max_bytes)
+    rows = parse_integer_map(read_bytes(folder / "key2row", max_bytes), folder / "key2row")
+    strings = read_json(folder / "strings.json", max_bytes)
     if not isinstance(strings, list) or not all(isinstance(text, str) for text in strings):
-        raise FippError(f"{folder / 'strings.json'} is damaged: it is no list of texts")
+        raise FippError(f"{folder / 'strings.json'} is damaged: it is not a list of strings")
     texts = _texts_by_key(strings, rows)
     if options.words is not None:
         wanted = set(options.words)
@@ -151,23 +150,6 @@ def _floret(matrix: npt.NDArray[Any], settings: Mapping[str, Any], path: Path) -
         raise FippError(f"{path} cannot be used: its floret table has a NaN or an infinity, and every word may need it")
     marks = begin.encode("utf-8", "surrogatepass"), end.encode("utf-8", "surrogatepass")
     return FloretNgrams(table, shortest, longest, hashes, seed, *marks, ends_alone=True)
-
-
-def _read_bytes(path: Path, max_bytes: int) -> bytes:
-    if not path.is_file():
-        raise FippError(f"there is no file {path}")
-    if path.stat().st_size > max_bytes:
-        raise FippError(f"{path} has more than {max_bytes:,} bytes; max_bytes sets the limit")
-    return path.read_bytes()
-
-
-def _read_json(path: Path, max_bytes: int) -> Any:
-    try:
-        return json.loads(_read_bytes(path, max_bytes))
-    except FippError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise FippError(f"{path} is no JSON: {error}") from error
 
 
 def parse_integer_map(content: bytes, path: Path) -> dict[int, int]:

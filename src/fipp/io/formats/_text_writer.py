@@ -58,7 +58,9 @@ def write_text(table: Table, path: Path) -> None:
 def _encoded_word(word: str, path: Path) -> bytes:
     raw = encoded(word, path, "\n\r")
     if not raw or raw != raw.strip():
-        raise FippError(f"the word {word!r} cannot be written to {path}: it is empty, or has spaces around; use .npy")
+        raise FippError(
+            f"the word {word!r} cannot be written to {path}: it is empty, or has white space around it; use .npy"
+        )
     return raw
 
 
@@ -98,13 +100,7 @@ _MASKS = [
 
 
 def float32_rows(matrix: npt.NDArray[np.float32]) -> Iterator[bytes]:
-    """Yield the text of each row, its numbers separated by spaces.
-
-    Examples
-    --------
-    >>> list(float32_rows(np.array([[0.1, 1 / 3], [-2.5, 1e-5]], dtype=np.float32)))
-    [b'0.1 0.33333334', b'-2.5 1e-05']
-    """
+    """Yield the text of each row, its numbers separated by spaces."""
     numbers = matrix.ravel()
     size = np.abs(numbers).astype(np.float64)
     rare = np.flatnonzero(((size < 1e-4) & (size > 0)) | (size >= 9.5))

@@ -121,7 +121,7 @@ class _Rows:
         self._seen += len(words)
         if space < 0 and len(buffer) - at >= _MAX_WORD_BYTES:
             raise FippError(
-                f"{self._path} is damaged, or its header lies about the dimensions: no word can be found in row "
+                f"{self._path} is damaged, or its header has a wrong number of dimensions: no word can be found in row "
                 f"{self._seen}"
             )
         self.rest = buffer[at:]
@@ -134,8 +134,8 @@ def _check_words(inspector: Inspector, seen: int) -> None:
     broken = inspector.count("repaired", NOT_UTF8)
     if seen >= _DOUBTFUL_AFTER and 2 * broken > seen:
         raise FippError(
-            f"{inspector.path} is damaged, or its header lies about the dimensions: {broken:,} of the first {seen:,} "
-            "words are not UTF-8"
+            f"{inspector.path} is damaged, or its header has a wrong number of dimensions: {broken:,} of the first "
+            f"{seen:,} words are not UTF-8"
         )
 
 

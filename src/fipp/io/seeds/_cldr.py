@@ -91,7 +91,7 @@ def cldr_names(
     wanted = list(KINDS if kinds is None else [kinds] if isinstance(kinds, str) else kinds)
     for kind in wanted:
         if kind not in KINDS:
-            raise FippError(f"CLDR names are of {', '.join(KINDS)}; there is no kind {kind!r}")
+            raise FippError(f"there are no CLDR names of the kind {kind!r}; the kinds are {', '.join(KINDS)}")
     left, right = _locale(source), _locale(target)
     pairs: dict[tuple[str, str], None] = {}
     for kind in wanted:

@@ -40,11 +40,6 @@ def similar_words(
     """Return all pairs whose edit distance is at most ``max_distance`` (below 0.5) times the longer word's length.
 
     They are in ascending order of the place in ``source``, then in ``target``.
-
-    Examples
-    --------
-    >>> similar_words(["colour", "cat"], ["color", "dog", "cat"], 0.2)
-    SimilarWords(source=array([0, 1]), target=array([0, 2]), distance=array([0.16666667, 0. ]))
     """
     if not 0 <= max_distance < 0.5:
         raise FippError(f"max_distance must lie between 0 and 0.5, 0.5 excluded, not {max_distance}")

@@ -59,13 +59,7 @@ _HABITS = [
 def identical_words(
     source: Iterable[str], target: Iterable[str], *, min_length: int, numerals: bool
 ) -> list[tuple[str, str]]:
-    """Return the words that both vocabularies contain, in the order of the source.
-
-    Examples
-    --------
-    >>> identical_words(["radio", "cat", "7"], ["7", "radio"], min_length=1, numerals=False)
-    [('radio', 'radio')]
-    """
+    """Return the words that both vocabularies contain, in the order of the source."""
     known = set(_words(target))
     return [
         (word, word)
@@ -75,13 +69,7 @@ def identical_words(
 
 
 def equal_numerals(source: Iterable[str], target: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the numerals that are equal except for the script of their digits.
-
-    Examples
-    --------
-    >>> equal_numerals(["7", "cat", "1.5"], ["٧", "1,5", "kot"])
-    [('7', '٧')]
-    """
+    """Return the numerals that are equal except for the script of their digits."""
     known: dict[str, str] = {}
     for word in _words(target):
         form = numeral(word)
@@ -122,13 +110,7 @@ def cognate_words(
     max_rank_ratio: float | None,
     progress: Progress | None = None,
 ) -> tuple[list[tuple[str, str]], npt.NDArray[np.float64]]:
-    """Return pairs of words that are each other's nearest in spelling and frequency, and their similarities.
-
-    Examples
-    --------
-    >>> cognate_words(["photography"], ["фотография", "фото"], max_distance=0.2, min_length=3, max_rank_ratio=None)
-    ([('photography', 'фотография')], array([0.9]))
-    """
+    """Return pairs of words that are each other's nearest in spelling and frequency, and their similarities."""
     if max_rank_ratio is not None and max_rank_ratio < 1:
         raise FippError(f"max_rank_ratio must be at least 1, not {max_rank_ratio}")
     words = (_words(source), _words(target))
@@ -179,11 +161,6 @@ def to_latin(word: str) -> str:
     """Return a word in lower-case Latin letters without marks.
 
     Cyrillic, Greek, Armenian and Georgian letters are transliterated; letters of other alphabets are kept.
-
-    Examples
-    --------
-    >>> to_latin("Élève"), to_latin("Москва"), to_latin("Αθήνα"), to_latin("Straße"), to_latin("東京")
-    ('eleve', 'moskva', 'athina', 'strasse', '東京')
     """
     apart = unicodedata.normalize("NFKD", word.lower())
     letters = "".join(letter for letter in apart if not unicodedata.combining(letter))
@@ -191,13 +168,7 @@ def to_latin(word: str) -> str:
 
 
 def skeleton(word: str) -> str:
-    """Return a word in Latin letters without the most common differences of spelling between languages.
-
-    Examples
-    --------
-    >>> skeleton("philosophy"), skeleton("философия"), skeleton("filozofija")
-    ('filosofi', 'filosofia', 'filosofia')
-    """
+    """Return a word in Latin letters without the most common differences of spelling between languages."""
     letters = to_latin(word)
     for pattern, replacement in _HABITS:
         letters = pattern.sub(replacement, letters)
