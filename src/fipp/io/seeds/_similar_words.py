@@ -7,8 +7,8 @@ that the words of two groups share, and only pairs that share enough are compare
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -107,13 +107,13 @@ def _letters(words: Sequence[str], length: int, places: _Numbers) -> npt.NDArray
 
 
 class _Grams:
-    """The n-grams of two lists of words as sparse matrices, one for each length of words."""
+    """Counts of the n-grams of two lists of words, as sparse matrices with a row per word."""
 
     def __init__(self, source: Sequence[str], target: Sequence[str], groups: Sequence[dict[int, _Numbers]]) -> None:
-        self._words = (source, target)
+        self._words = [*source, *target]
+        self._n_source = len(source)
         self._groups = groups
-        self._numbers: dict[tuple[str, int], int] = {}
-        self._made: dict[tuple[int, int, int], sparse.csr_matrix] = {}
+        self._counts: dict[int, sparse.csr_matrix] = {}
 
     def candidates(self, left: int, right: int, edits: int) -> Iterator[tuple[_Numbers, _Numbers]]:
         """Yield rows of both groups of words that share enough n-grams to be within ``edits``."""
@@ -124,37 +124,26 @@ class _Grams:
             yield np.zeros(1, np.int64), np.zeros(1, np.int64)
             return
         shared = longer + size - 1 - edits * size
-        rows, columns = self._matrix(0, left, size), self._matrix(1, right, size).T.tocsr()
-        width = max(rows.shape[1], columns.shape[0])
-        rows.resize(rows.shape[0], width)
-        columns.resize(width, columns.shape[1])
+        rows = self._count(size)[self._groups[0][left]]
+        columns = self._count(size)[self._n_source + self._groups[1][right]].T.tocsr()
         step = max(1, _PRODUCT_CELLS // columns.shape[1])
         for start in range(0, rows.shape[0], step):
+            # Repeated n-grams count more than once, which only adds candidates.
             product = (rows[start : start + step] @ columns).tocoo()
             enough = product.data >= shared
             pairs = product.row[enough].astype(np.int64) + start, product.col[enough].astype(np.int64)
             for first in range(0, len(pairs[0]), _COMPARED):
                 yield pairs[0][first : first + _COMPARED], pairs[1][first : first + _COMPARED]
 
-    def _matrix(self, side: int, length: int, size: int) -> sparse.csr_matrix:
-        key = side, length, size
-        if key not in self._made:
-            words = self._words[side]
-            columns = [column for place in self._groups[side][length].tolist() for column in
-                       self._columns(words[place], size)]  # fmt: skip
-            count = len(self._groups[side][length])
-            each = length + size - 1
-            self._made[key] = sparse.csr_matrix(
-                (np.ones(len(columns), np.int32), columns, np.arange(count + 1) * each),
-                shape=(count, max(1, len(self._numbers))),
-            )
-        return self._made[key]
+    def _count(self, size: int) -> sparse.csr_matrix:
+        from sklearn.feature_extraction.text import CountVectorizer  # slow to import, and rarely needed
 
-    def _columns(self, word: str, size: int) -> Iterator[int]:
-        """Yield the column of each n-gram of a word; a repeated n-gram has a column of its own."""
-        padded = [""] * (size - 1) + list(word) + [""] * (size - 1)
-        times: Counter[str] = Counter()
-        for place in range(len(padded) - size + 1):
-            gram = "\0".join(padded[place : place + size])
-            yield self._numbers.setdefault((gram, times[gram]), len(self._numbers))
-            times[gram] += 1
+        if size not in self._counts:
+            vectorizer = CountVectorizer(analyzer=partial(_ngrams, size=size), dtype=np.int32)
+            self._counts[size] = vectorizer.fit_transform(self._words).tocsr()
+        return self._counts[size]
+
+
+def _ngrams(word: str, size: int) -> list[str]:
+    padded = [""] * (size - 1) + list(word) + [""] * (size - 1)
+    return ["\0".join(padded[place : place + size]) for place in range(len(padded) - size + 1)]
