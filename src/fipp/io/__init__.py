@@ -20,7 +20,7 @@ from fipp.io._report import Inspector as Inspector
 from fipp.io._report import LoadReport
 from fipp.io._report import counted as counted
 from fipp.io._report import quoted as quoted
-from fipp.io._rows import as_float32 as as_float32
+from fipp.io._rows import as_floats as as_floats
 from fipp.io._stream import read_batches as read_batches
 from fipp.io._table import fold as fold
 from fipp.io._vectors import SubwordVectors, Vectors

@@ -58,7 +58,8 @@ def character_ngrams(words: Sequence[bytes], shortest: int, longest: int, *, end
     bounds = np.append(characters, len(buffer))
     first = np.append(True, owners[1:] != owners[:-1]) if len(owners) else np.zeros(0, dtype=bool)
     last = np.append(first[1:], True) if len(owners) else first
-    found = []
+    none = np.zeros(0, dtype=np.int64)
+    found = [(none, none, none)]
     for count in range(max(1, shortest), min(longest, len(characters)) + 1):
         begins = np.arange(len(characters) - count + 1)
         whole = owners[begins] == owners[begins + count - 1]
@@ -68,12 +69,7 @@ def character_ngrams(words: Sequence[bytes], shortest: int, longest: int, *, end
         if not len(begins) and count > 1:
             break
         found.append((bounds[begins], bounds[begins + count], owners[begins]))
-    starts, ends, owner = (np.concatenate([np.zeros(0, dtype=np.int64), *parts]) for parts in _columns(found))
-    return Ngrams(buffer, starts, ends, owner)
-
-
-def _columns(found: list[tuple[Numbers, Numbers, Numbers]]) -> list[list[Numbers]]:
-    return [[part[column] for part in found] for column in range(3)]
+    return Ngrams(buffer, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 def mean_rows(matrix: npt.NDArray[np.float32], rows: Numbers, owners: Numbers, count: int) -> FloatMatrix:

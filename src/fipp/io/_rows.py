@@ -33,12 +33,7 @@ def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def as_float32(matrix: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """Return ``matrix`` as 2-D float32 in native byte order, without a copy if possible."""
-    return as_floats(matrix, np.float32)
-
-
-def as_floats(matrix: npt.ArrayLike, dtype: npt.DTypeLike) -> FloatMatrix:
+def as_floats(matrix: npt.ArrayLike, dtype: npt.DTypeLike = np.float32) -> FloatMatrix:
     """Return ``matrix`` as 2-D floats of a type in native byte order, without a copy if possible."""
     array: npt.NDArray[Any] = np.asarray(matrix)
     if array.ndim != 2:

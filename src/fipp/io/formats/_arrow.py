@@ -14,7 +14,7 @@ from fipp._optional import require
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._report import NO_VECTOR, NO_WORD, RAGGED, Inspector
-from fipp.io._rows import FloatMatrix, RowCollector, as_float32, blocks
+from fipp.io._rows import FloatMatrix, RowCollector, as_floats, blocks
 from fipp.io._stream import check_unicode
 from fipp.io._table import Options, Table, assemble, check_size
 
@@ -246,10 +246,10 @@ def _from_lists(column: Any, dimension: int | None) -> tuple[FloatMatrix, Any]:
         dimension = common[0][0]
     good = lengths == dimension
     if good.all():
-        return as_float32(values.reshape(-1, dimension)), good
+        return as_floats(values.reshape(-1, dimension)), good
     ends = np.cumsum(np.maximum(lengths, 0))
     starts = (ends - lengths)[good]
-    return as_float32(values[starts[:, np.newaxis] + np.arange(dimension)]), good
+    return as_floats(values[starts[:, np.newaxis] + np.arange(dimension)]), good
 
 
 def _from_columns(batch: Any, names: tuple[str, ...]) -> FloatMatrix:

@@ -29,7 +29,6 @@ class _Arguments(NamedTuple):
     """The settings of a model that decide how its vectors are made."""
 
     dimensions: int
-    model: int
     buckets: int
     shortest: int
     longest: int
@@ -93,7 +92,7 @@ class _Model:
             longest = 0  # these models have no n-grams, whatever their settings say
         if dimensions < 1 or buckets < 0 or longest > MAX_NGRAM:
             raise self._damaged(f"{dimensions} dimensions, {buckets} buckets and n-grams up to {longest} characters")
-        return _Arguments(dimensions, model, buckets, shortest, longest)
+        return _Arguments(dimensions, buckets, shortest, longest)
 
     def _read_words(self) -> list[bytes]:
         """Return the words, which precede the labels."""

@@ -12,7 +12,7 @@ from fipp._optional import require
 from fipp.exceptions import FippError
 from fipp.io._ngrams import FastTextNgrams
 from fipp.io._report import Inspector
-from fipp.io._rows import as_float32
+from fipp.io._rows import as_floats
 from fipp.io._table import Options, Table, assemble
 
 _PICKLE_MARKS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
@@ -38,12 +38,12 @@ def from_gensim(model: Any) -> Table:
     if not hasattr(keyed, "index_to_key") or not hasattr(keyed, "vectors"):
         raise FippError(f"from_gensim takes KeyedVectors or a model with .wv, not {type(model).__name__}")
     words = [str(key) for key in keyed.index_to_key]
-    matrix = as_float32(np.asarray(keyed.vectors)[: len(words)])
+    matrix = as_floats(np.asarray(keyed.vectors)[: len(words)])
     table = assemble(words, matrix, Inspector(Path("gensim"), strict=False))
     ngrams = getattr(keyed, "vectors_ngrams", None)
     if ngrams is None:
         return table
-    composer = FastTextNgrams(as_float32(ngrams), 0, int(keyed.bucket), int(keyed.min_n), int(keyed.max_n))
+    composer = FastTextNgrams(as_floats(ngrams), 0, int(keyed.bucket), int(keyed.min_n), int(keyed.max_n))
     return replace(table, composer=composer)
 
 

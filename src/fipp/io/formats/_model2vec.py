@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fipp.exceptions import FippError
 from fipp.io._report import NO_VECTOR, Inspector
-from fipp.io._rows import as_float32
+from fipp.io._rows import as_floats
 from fipp.io._stream import DEFAULT_MAX_BYTES, read_json
 from fipp.io._table import Options, Table, assemble, check_size
 from fipp.io.formats._safetensors import map_tensor, open_tensors
@@ -84,9 +84,9 @@ def _collect(
     rows = np.array(numbers) if mapping is None else mapping[numbers].astype(np.int64)
     if rows.min() < 0 or rows.max() >= len(matrix):
         raise FippError(f"{inspector.path} is damaged: a token has the row {rows.max()} of {len(matrix):,}")
-    chosen = as_float32(matrix[rows])
+    chosen = as_floats(matrix[rows])
     if weights is not None:
-        chosen = as_float32(chosen * weights[numbers].astype(np.float32)[:, np.newaxis])
+        chosen = as_floats(chosen * weights[numbers].astype(np.float32)[:, np.newaxis])
     return assemble(words, chosen, inspector)
 
 

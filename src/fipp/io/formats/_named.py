@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from fipp.exceptions import FippError
 from fipp.io._report import Inspector
-from fipp.io._stream import encoded, read_batches
+from fipp.io._stream import read_batches
 
 MATRIX_NAMES = ("matrix", "vectors", "embeddings", "embedding", "embedding.weight", "weight")
 WORD_NAMES = ("words", "vocab", "vocabulary", "tokens", "keys", "ids", "labels")
@@ -64,12 +62,6 @@ def split_words(joined: bytes, inspector: Inspector) -> list[str]:
     if lines[-1] == b"" and len(lines) > 1:
         lines.pop()
     return [inspector.decode(line, f"word {row}") for row, line in enumerate(lines)]
-
-
-def joined_words(words: tuple[str, ...], path: Path) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """Return words as bytes, one word per line; the opposite of `split_words`."""
-    lines = [encoded(word, path, "\n") for word in words]
-    return np.frombuffer(b"\n".join(lines) + b"\n", dtype=np.uint8)
 
 
 def read_words(path: Path, count: int | None, inspector: Inspector, max_bytes: int) -> tuple[list[str], int]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path, flush_to_disk
 from fipp.io._report import Inspector
-from fipp.io._rows import FloatMatrix, RowCollector, as_float32, as_floats
+from fipp.io._rows import FloatMatrix, RowCollector, as_floats
 from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded
 from fipp.io._table import Options, Table, assemble, check_size
 from fipp.io.formats._named import ArrayKind, check_counts, matrix_name, read_words, split_words, words_name
@@ -221,7 +221,7 @@ class _Member:
     def read_rows(self, count: int) -> FloatMatrix:
         """Return the first rows of a matrix as float32."""
         if self.header.by_columns:
-            return as_float32(self.read())[:count]
+            return as_floats(self.read())[:count]
         columns, dtype = self.header.shape[1], self.header.dtype
         collected = RowCollector(columns)
         size = columns * dtype.itemsize
@@ -229,7 +229,7 @@ class _Member:
             while len(collected) < count:
                 step = min(count - len(collected), max(1, _BLOCK_BYTES // size))
                 block = _read_exactly(file, step * size, self._path)
-                collected.append(as_float32(np.frombuffer(block, dtype=dtype).reshape(step, columns)))
+                collected.append(as_floats(np.frombuffer(block, dtype=dtype).reshape(step, columns)))
         return collected.finish()
 
 

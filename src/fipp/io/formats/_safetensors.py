@@ -14,13 +14,13 @@ from safetensors.numpy import save_file
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._report import Inspector
-from fipp.io._rows import as_float32
+from fipp.io._rows import as_floats
+from fipp.io._stream import encoded
 from fipp.io._table import Options, Table, assemble, check_size
 from fipp.io.formats._named import (
     WORD_NAMES,
     ArrayKind,
     check_counts,
-    joined_words,
     matrix_name,
     read_words,
     split_words,
@@ -76,15 +76,16 @@ def read_safetensors(path: Path, options: Options) -> Table:
     matrix = map_tensor(path, tensors[name])[:count]
     scale = tensors.get("scale")
     if scale is not None and scale.shape in [(rows,), (rows, 1)] and scale.array_kind.kind == "f":
-        matrix = matrix * as_float32(map_tensor(path, scale).reshape(rows, 1))[:count]
-    return assemble(words[:count], as_float32(matrix), inspector)
+        matrix = matrix * as_floats(map_tensor(path, scale).reshape(rows, 1))[:count]
+    return assemble(words[:count], as_floats(matrix), inspector)
 
 
 def write_safetensors(table: Table, path: Path) -> None:
     """Write a tensor ``matrix`` of float32 and a tensor ``words`` of bytes, one word per line."""
-    words = joined_words(table.words, path)
+    words = b"".join(encoded(word, path, "\n") + b"\n" for word in table.words)
+    tensors = {"matrix": np.ascontiguousarray(table.matrix), "words": np.frombuffer(words, dtype=np.uint8)}
     with atomic_path(path) as temporary:
-        save_file({"matrix": np.ascontiguousarray(table.matrix), "words": words}, temporary)
+        save_file(tensors, temporary)
 
 
 def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fipp.exceptions import FippError
 from fipp.io._ngrams import FloretNgrams, hash_spans, murmur2
 from fipp.io._report import NO_WORD, Inspector
-from fipp.io._rows import as_float32, rows_not_finite
+from fipp.io._rows import as_floats, rows_not_finite
 from fipp.io._stream import DEFAULT_MAX_BYTES, read_bytes, read_json
 from fipp.io._table import Options, Table, assemble, check_size
 from fipp.io.formats._floret import check_settings, compose_table
@@ -111,7 +111,7 @@ def _collect(
     if not words:
         raise FippError(f"{inspector.path} holds no words with vectors")
     check_size(len(words), matrix.shape[1], max_bytes, inspector.path)
-    return assemble(words, as_float32(matrix[numbers]), inspector)
+    return assemble(words, as_floats(matrix[numbers]), inspector)
 
 
 def _texts_by_key(strings: list[str], rows: Mapping[int, int]) -> dict[int, str]:
@@ -145,7 +145,7 @@ def _floret(matrix: npt.NDArray[Any], settings: Mapping[str, Any], path: Path) -
     check_settings(len(matrix), shortest, longest, hashes, seed, path)
     if len(begin) + len(end) > 100:
         raise FippError(f"{path} is damaged: the marks around its words are too long")
-    table = as_float32(matrix)
+    table = as_floats(matrix)
     if next(rows_not_finite(table), None) is not None:
         raise FippError(f"{path} cannot be used: its floret table has a NaN or an infinity, and every word may need it")
     marks = begin.encode("utf-8", "surrogatepass"), end.encode("utf-8", "surrogatepass")
