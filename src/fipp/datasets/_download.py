@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from fipp._progress import Progress
+from fipp._progress import Progress, Steps
 from fipp.datasets._fetch import fetch, has_checksum
 from fipp.datasets._registry import find_data_set
 from fipp.exceptions import FippError
@@ -161,13 +161,11 @@ def extract(
         with zipfile.ZipFile(archive) as packed:
             entry = _find_member(packed, archive, member, largest)
             with packed.open(entry) as source, atomic_path(target) as temporary:
+                steps = Steps(progress, entry.file_size)
                 with open(temporary, "wb") as file:
-                    done = 0
                     while block := source.read(_BLOCK):
                         file.write(block)
-                        done += len(block)
-                        if progress:
-                            progress(done, max(done, entry.file_size))
+                        steps(len(block))
                 _check_member(temporary, archive, member, checksum)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise FippError(

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from fipp._progress import Progress
+from fipp._progress import Progress, Steps
 from fipp.datasets._http import Answer, Cut, NoSuchPart, open_url
 from fipp.exceptions import FippError
 from fipp.io import flush_to_disk
@@ -180,17 +180,15 @@ class _Transfer:
             raise
 
     def _receive(self, answer: Answer, done: int) -> int:
-        if self.progress and answer.total:
-            self.progress(done, answer.total)
+        steps = Steps(self.progress if answer.total else None, answer.total or 0)
+        steps(done)
         try:
             for block in answer.blocks(_BLOCK):
                 self.file.write(block)
-                done += len(block)
-                if self.progress and answer.total:
-                    self.progress(done, answer.total)
+                steps(len(block))
         finally:
             self.file.flush()
-        return done
+        return steps.done
 
     def _state(self) -> tuple[int, str | None, int | None]:
         """Return the size of the part, its version and the total size; drop a part that cannot be resumed."""

@@ -49,11 +49,12 @@ class Options:
         cls,
         *,
         limit: int | None,
+        strict: bool,
         words: Iterable[str] | None,
         dtype: npt.DTypeLike,
         encoding_errors: str,
+        max_bytes: int,
         max_memory: int | float | str | None,
-        **others: Any,
     ) -> Options:
         """Check and convert what a user passed to `Vectors.load`."""
         if limit is not None and limit < 1:
@@ -67,8 +68,7 @@ class Options:
             if not isinstance(word, str):
                 raise FippError(f"words must be text, but one is {word!r}")
         memory = None if max_memory is None else parse_memory(max_memory)
-        return cls(limit, words=wanted, dtype=float_type(dtype), encoding_errors=encoding_errors,
-                   max_memory=memory, **others)  # fmt: skip
+        return cls(limit, strict, wanted, float_type(dtype), encoding_errors, max_bytes, memory)
 
 
 @dataclass(eq=False)

@@ -70,14 +70,18 @@ TEXT = Format(
     selects=True,
 )
 
-_ARROW = "Arrow or Feather (.arrow, .ipc, .feather)"
-
 FORMATS = (
     Format("a fastText model (read only)", (), recognises_fasttext, read_fasttext, selects=True),
     Format("a matrix x.npy with one word per line in x.txt", (".npy",), recognises_npy, read_npy, write_npy),
     Format("NumPy's .npz with words and matrix", (".npz",), recognises_npz, read_npz, write_npz),
     Format("Parquet (.parquet)", (".parquet", ".pq"), recognises_parquet, read_arrow, write_parquet),
-    Format(_ARROW, (".arrow", ".ipc", ".feather"), recognises_arrow, read_arrow, write_arrow),
+    Format(
+        "Arrow or Feather (.arrow, .ipc, .feather)",
+        (".arrow", ".ipc", ".feather"),
+        recognises_arrow,
+        read_arrow,
+        write_arrow,
+    ),
     Format(
         ".safetensors with words and matrix",
         (".safetensors",),
