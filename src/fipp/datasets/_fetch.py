@@ -53,20 +53,9 @@ def fetch(
 ) -> None:
     """Download ``url`` to ``target``; afterwards the file is complete and has the checksum, or does not exist.
 
-    Parameters
-    ----------
-    url : str
-        An address that begins with ``https://`` or ``http://``.
-    target : pathlib.Path
-        The file to write; its folder must exist.
-    checksum : str or None, default=None
-        A hashlib algorithm and the expected sum, such as ``"sha256:e3b0…"``.
-    timeout : float, default=30.0
-        Seconds without a byte after which a connection is considered lost.
-    replace : bool, default=False
-        Whether to download a file again that is already there.
-    progress : callable or None, default=None
-        Called as ``progress(bytes_done, bytes_in_all)`` if the server announces the length.
+    The folder must exist. An existing file is kept unless ``replace``. ``checksum`` is a hashlib algorithm and a sum,
+    such as ``"sha256:e3b0…"``; ``timeout`` is the number of seconds without a byte after which a connection is
+    considered lost. ``progress(bytes_done, bytes_in_all)`` is called if the server announces the length.
     """
     target = Path(os.path.realpath(target))  # keep a symbolic link
     part = target.with_name(f".{target.name}.part")

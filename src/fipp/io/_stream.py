@@ -39,21 +39,8 @@ class Source:
     """A path, a binary file object or standard input (``"-"``), to be read once, from the start.
 
     Compressed bytes (gzip, bzip2, xz or Zstandard, detected from the content) are decompressed as they are read, about
-    a megabyte at a time and never more than ``max_bytes`` in all.
-
-    Parameters
-    ----------
-    place : str, path-like or binary file object
-        A file object is read from its current position and left open.
-    max_bytes : int
-        Raise a FippError if there are more decompressed bytes than this.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-        The path; for other sources a name for messages.
-    is_path : bool
-        Whether ``path`` can be opened.
+    a megabyte at a time; more than ``max_bytes`` in all raise a FippError. A file object is read from its current
+    position and left open. If ``is_path`` is false, ``path`` is only a name for messages.
 
     Examples
     --------

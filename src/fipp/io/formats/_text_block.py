@@ -44,50 +44,28 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Parsed(NamedTuple):
-    """The contents of a block of text.
-
-    Attributes
-    ----------
-    words : list of bytes
-        The words of the rows that could be parsed together.
-    matrix : ndarray of shape (rows, d)
-        Their numbers.
-    finite : ndarray of bool
-        Which of these rows have neither NaN nor infinity.
-    lines : ndarray of int
-        Their line numbers in the block, from 0.
-    odd : list of (int, bytes)
-        The other lines, which must be parsed one by one.
-    total : int
-        The number of lines.
-    rows : int
-        The number of rows, odd lines aside; more than ``len(words)`` if only some words were wanted.
-    """
+    """The contents of a block of text; ``len(words)`` is less than ``rows`` if only some words were wanted."""
 
     words: list[bytes]
     matrix: npt.NDArray[Any]
     finite: npt.NDArray[np.bool_]
+    """Which rows have neither NaN nor infinity."""
     lines: Positions
+    """The line number of each row, from 0."""
     odd: list[tuple[int, bytes]]
+    """The other lines, which must be parsed one by one."""
     total: int
+    """The number of lines."""
     rows: int
+    """The number of rows, odd lines aside."""
 
 
 def parse_block(
     block: bytes, dimension: int, dtype: npt.DTypeLike = np.float32, wanted: Container[bytes] | None = None
 ) -> Parsed:
-    r"""Parse the lines of a block that are a word without spaces and ``dimension`` numbers.
+    r"""Parse the lines of a block, each ending in ``\n``, that are a word without spaces and ``dimension`` numbers.
 
-    Parameters
-    ----------
-    block : bytes
-        Whole lines, each ending in ``\n``.
-    dimension : int
-        The number of numbers per row.
-    dtype : dtype
-        float16, float32 or float64.
-    wanted : container of bytes, optional
-        Skip the rows of other words.
+    Rows of words that are not ``wanted`` are skipped.
 
     Examples
     --------
@@ -139,16 +117,10 @@ def _plain_ends(block: bytes) -> bytes:
 
 
 def _regular_lines(text: _Text, dimension: int) -> tuple[Positions, Positions, Positions, Positions]:
-    """Return where fields begin and end in lines with the right number of fields, and which lines those are.
+    """Find the lines with the right number of fields.
 
-    Returns
-    -------
-    starts : ndarray of shape (rows,)
-        The position where each of these lines begins.
-    ends : ndarray of shape (rows, d + 1)
-        The position of the separator after each field.
-    lines, odd : ndarray
-        The numbers of these lines and of the others.
+    Return the position where each of them begins, the positions of the separators after its fields (rows, d + 1), the
+    numbers of these lines, and the numbers of the others.
     """
     separators, last = text.separators, text.last
     every_start = np.concatenate([[MARGIN], separators[last] + 1])[:-1]
