@@ -103,7 +103,7 @@ def default_folder() -> Path:
     """Return the folder for downloads if the user names none."""
     cache = cache_folder()
     if cache is None:
-        raise FippError("FIPP_CACHE switches the cache folder off, so name a folder for the files (--to)")
+        raise FippError("FIPP_CACHE switches the cache folder off, so name a folder for the files (--output)")
     return cache / "downloads"
 
 
@@ -139,7 +139,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FippError(
-            f"cannot create the folder {folder}: {error.strerror}; choose another folder with --to"
+            f"cannot create the folder {folder}: {error.strerror}; choose another folder with --output"
         ) from error
 
 

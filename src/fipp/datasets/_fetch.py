@@ -207,7 +207,7 @@ class _Transfer:
         if total is not None and total - done > free:
             raise FippError(
                 f"{self.url} needs {(total - done) / 1e9:.1f} GB more, but {self.part.parent} has room for "
-                f"{free / 1e9:.1f} GB; choose another folder with --to"
+                f"{free / 1e9:.1f} GB; choose another folder with --output"
             )
 
 
@@ -250,7 +250,7 @@ def _writing(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise FippError(
-            f"cannot write {target}: {error.strerror or error}; make room or choose another folder with --to"
+            f"cannot write {target}: {error.strerror or error}; make room or choose another folder with --output"
         ) from error
 
 
