@@ -18,8 +18,7 @@ from fipp.aligners import BaseAligner
 from fipp.aligners._state import from_state, to_state
 from fipp.evaluate import BLIResult, Slice, bli, seed_keys, seen_queries, self_evaluate, side_of
 from fipp.exceptions import FippError, warn
-from fipp.io import Lexicon, Vectors
-from fipp.io._model import read_model, write_model
+from fipp.io import Lexicon, Vectors, read_model, write_model
 from fipp.retrieve import neighbours
 from fipp.retrieve._options import corrects_hubs
 

@@ -8,7 +8,7 @@ from task_samples import TOPICS, topical
 
 import fipp
 from fipp.exceptions import FippError
-from fipp.io._model import read_model, write_model
+from fipp.io import read_model, write_model
 from fipp.tasks import CNNClassifier, DocumentCorpus, encode, transfer
 
 torch = pytest.importorskip("torch", reason="torch is not installed")

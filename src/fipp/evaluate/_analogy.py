@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from fipp.evaluate._similarity import MAX_BYTES, Aligned, Side, side_of
 from fipp.exceptions import FippError, warn
-from fipp.io import Vectors
-from fipp.io._report import MALFORMED, Inspector, counted
-from fipp.io._stream import read_batches
+from fipp.io import MALFORMED, Inspector, Vectors, counted, read_batches
 from fipp.linalg import rows_per_block, unit_rows
 from fipp.retrieve._options import check_count
 

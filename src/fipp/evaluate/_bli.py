@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fipp._progress import Progress
 from fipp.evaluate._result import BLIResult, Lines, Seen, Slice
 from fipp.exceptions import FippError
-from fipp.io import Vectors
-from fipp.io._words import fold
+from fipp.io import Vectors, fold
 from fipp.retrieve import ranks_of_gold
 from fipp.retrieve._options import check_retrieval
 

@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 
 from fipp.aligners import BaseAligner
 from fipp.exceptions import FippError, warn
-from fipp.io import Vectors
-from fipp.io._lexicon_file import layout_of, number_of
-from fipp.io._report import MALFORMED, Inspector, counted
-from fipp.io._stream import read_batches
+from fipp.io import MALFORMED, Inspector, Vectors, counted, layout_of, number_of, read_batches
 
 MAX_BYTES = 1 << 28
 """The largest file of word similarity or analogies, decompressed."""

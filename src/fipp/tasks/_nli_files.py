@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fipp.exceptions import FippError
-from fipp.io._report import counted, quoted
-from fipp.io._stream import read_batches
+from fipp.io import counted, quoted, read_batches
 from fipp.tasks._inference import InferenceCorpus
 from fipp.tasks._texts import decode
 

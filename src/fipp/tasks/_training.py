@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
-from fipp.io._model import read_model, write_model
+from fipp.io import read_model, write_model
 from fipp.tasks._texts import EncodedTexts
 from fipp.tasks._torch_networks import ESIM, TopicCNN
 
