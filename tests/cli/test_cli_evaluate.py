@@ -6,11 +6,11 @@ import pytest
 
 import fipp
 from fipp import Vectors
-from fipp.evaluate import compare
+from fipp.evaluate import compare_results
 
 
 def evaluate(run, space, *options):
-    return run("eval", space.model, space.source, space.target, "--dict", space.test, *options)
+    return run("eval", space.model, space.source, space.target, "--test", space.test, *options)
 
 
 @pytest.mark.parametrize(("retrieval", "name"), [("nn", "cosine"), ("csls", "csls"), ("dot", "dot")])
@@ -21,8 +21,8 @@ def test_json_is_the_library_s_result_alone_on_stdout(run, aligned, retrieval, n
     )
     told = json.loads(result.stdout)
     assert told == expected.as_dict() and told["retrieval"] == name
-    assert {"map", "p@1", "p@5", "p@10", "pairs", "coverage"} <= set(told)
-    assert told["pairs"] == 60 and told["p@1"] > 0.7
+    assert {"map", "p@1", "p@5", "p@10", "n_queries", "coverage"} <= set(told)
+    assert told["n_queries"] == 60 and told["p@1"] > 0.7
     assert result.stderr == ""
 
 
@@ -33,7 +33,7 @@ def test_the_table_names_scores_coverage_and_retrieval(run, aligned):
 
 
 def test_vectors_of_another_dimension_are_refused(run, aligned):
-    result = run("eval", aligned.model, aligned.target, aligned.source, "--dict", aligned.test)
+    result = run("eval", aligned.model, aligned.target, aligned.source, "--test", aligned.test)
     assert result.exit_code == 2
     assert "maps source vectors of 12 dimensions, but these have 8" in result.stderr
 
@@ -47,7 +47,7 @@ def test_other_vectors_of_the_same_dimension_are_warned_of(run, aligned):
 
 
 def test_what_is_no_model_is_refused_before_the_vectors_are_read(run, aligned):
-    result = run("eval", aligned.seed, aligned.source, aligned.target, "--dict", aligned.test)
+    result = run("eval", aligned.seed, aligned.source, aligned.target, "--test", aligned.test)
     assert result.exit_code == 2 and "not a whole safetensors file" in result.stderr
     assert "words x" not in result.stderr
 
@@ -68,7 +68,7 @@ def test_intervals_and_bands_are_added_to_json_and_table(run, aligned):
 
 def test_without_a_dictionary_the_seed_pairs_are_cross_validated(run, aligned):
     told = json.loads(run("eval", aligned.model, aligned.source, aligned.target, "--json").stdout)
-    assert told["evaluated_on"].startswith("seed pairs") and told["cross_validation"]["pairs"] == 200
+    assert told["evaluated_on"].startswith("seed pairs") and told["n_queries"] == 200
     table = run("eval", aligned.model, aligned.source, aligned.target, "--bands").stdout
     assert "no test dictionary: 5-fold" in table and "mutual nearest neighbours" in table
 
@@ -104,17 +104,17 @@ def test_test_pairs_of_the_seed_are_said_with_the_scores_without_them(run, align
     (fresh + seed.head(20)).save(aligned.test)
     result = evaluate(run, aligned, "--json")
     told = json.loads(result.stdout)
-    assert (told["pairs"], told["seen_pairs"], told["unseen"]) == (80, 20, alone)
+    assert (told["n_queries"], told["seen_pairs"], told["unseen"]) == (80, 20, alone)
     assert "warning: 20 of the 80 test words had the same translation in the seed" in result.stderr
     table = evaluate(run, aligned, "--interval").stdout
     assert "without seed pairs" in table and f"{alone['map']:.4f}" in table and "60 of 60" in table
 
 
 def test_a_model_tested_on_its_own_seed_is_told_so(run, aligned):
-    result = run("eval", aligned.model, aligned.source, aligned.target, "--dict", aligned.seed, "--json")
+    result = run("eval", aligned.model, aligned.source, aligned.target, "--test", aligned.seed, "--json")
     assert json.loads(result.stdout)["unseen"] is None
     assert "all 200 test words had the same translation in the seed" in result.stderr
-    table = run("eval", aligned.model, aligned.source, aligned.target, "--dict", aligned.seed)
+    table = run("eval", aligned.model, aligned.source, aligned.target, "--test", aligned.seed)
     assert "without seed pairs" not in table.stdout and table.exit_code == 0
 
 
@@ -122,7 +122,7 @@ def test_map_per_line_is_in_json_and_table(run, aligned):
     test = fipp.Lexicon.load(aligned.test)
     fipp.Lexicon([*test, test.pairs[0]]).save(aligned.test)
     told = json.loads(evaluate(run, aligned, "--json").stdout)
-    assert (told["pairs"], told["lines"]) == (60, 61)
+    assert (told["n_queries"], told["lines"]) == (60, 61)
     table = evaluate(run, aligned).stdout
     assert "MAP per line" in table and f"{told['map_per_line']:.4f}" in table
 
@@ -135,7 +135,7 @@ def test_a_reversed_dictionary_is_noticed_and_can_be_turned(run, aligned):
     assert turned.stdout == straight and turned.stderr == ""
     (test.reverse() + test.head(3)).save(aligned.test)
     mixed = evaluate(run, aligned, "--json")
-    assert mixed.exit_code == 0 and json.loads(mixed.stdout)["pairs"] == 3
+    assert mixed.exit_code == 0 and json.loads(mixed.stdout)["n_queries"] == 3
     assert "warning: only 5 % of the pairs were found; the other way round it would be 95 %" in mixed.stderr
 
 
@@ -153,7 +153,7 @@ def test_two_models_are_compared_on_the_same_queries(run, aligned, other):
     )
     told = json.loads(evaluate(run, aligned, "--json", "--against", other, "--level", "0.9").stdout)["against"]
     assert told["model"] == str(other) and set(told["measures"]) == {"map", "mrr", "p@1", "p@5", "p@10"}
-    assert told["measures"]["p@1"] == compare(first, second, "p@1", level=0.9).as_dict()
+    assert told["measures"]["p@1"] == compare_results(first, second, "p@1", level=0.9).as_dict()
     table = evaluate(run, aligned, "--against", other).stdout
     assert "against other.fipp, on the same 60 queries" in table and "95 % interval" in table
 
@@ -169,7 +169,7 @@ def test_beta_reaches_the_inverted_softmax(run, aligned):
     ("options", "message"),
     [
         (["--level", "95"], "--level must be between 0 and 1"),
-        (["--band-edges", "5,x"], "--band-edges takes row numbers"),
+        (["--band-edges", "5,x"], "--band-edges takes rising row numbers"),
         (["--band-edges", "5,5"], "rising row numbers"),
         (["--beta", "0"], "beta must be a number above 0"),
         (["--against", "absent.fipp"], "absent.fipp"),
@@ -182,9 +182,9 @@ def test_options_that_make_no_sense_are_refused_before_the_vectors_are_read(run,
 
 def test_two_models_are_not_compared_without_a_test_dictionary(run, aligned, other):
     result = run("eval", aligned.model, aligned.source, aligned.target, "--against", other)
-    assert result.exit_code == 2 and "give one with --dict" in result.stderr
+    assert result.exit_code == 2 and "give one with --test" in result.stderr
 
 
 def test_a_dictionary_that_was_not_given_cannot_be_reversed(run, aligned):
     result = run("eval", aligned.model, aligned.source, aligned.target, "--reverse-dict")
-    assert result.exit_code == 2 and "--reverse-dict is for a test dictionary: give one with --dict" in result.stderr
+    assert result.exit_code == 2 and "--reverse-dict needs a test dictionary: give one with --test" in result.stderr
