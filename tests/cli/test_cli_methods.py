@@ -13,7 +13,7 @@ def test_every_method_is_listed_with_what_it_needs(run):
     assert list(told) == list(METHODS)
     assert told["vecmap-unsupervised"]["pairs"] == "none"
     assert told["vecmap-identical"]["pairs"] == "identical words"
-    assert told["ridge"]["settings"]["alpha"] == "auto"
+    assert told["ridge"]["settings"]["ridge"] == "auto"
     assert "[bold]" not in run("methods").stdout
 
 

@@ -83,8 +83,8 @@ def parse_settings(settings: Sequence[str] | None) -> dict[str, Any]:
 
     Examples
     --------
-    >>> parse_settings(["alpha=0.5"])
-    {'alpha': 0.5}
+    >>> parse_settings(["ridge=0.5"])
+    {'ridge': 0.5}
     """
     from fipp.exceptions import FippError
 
@@ -92,6 +92,6 @@ def parse_settings(settings: Sequence[str] | None) -> dict[str, Any]:
     for text in settings or ():
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise FippError(f"--set takes a setting and its value, such as alpha=0.1, not {text!r}")
+            raise FippError(f"--set takes a setting and its value, such as ridge=0.1, not {text!r}")
         parsed[name.strip().replace("-", "_")] = parse_value(value.strip())
     return parsed
