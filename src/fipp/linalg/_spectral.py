@@ -1,7 +1,7 @@
 """Two maps into a shared space from the singular vectors of a whitened cross-covariance.
 
-`Spectral`, CCA and PLS are `spectral_maps` with a certain whitening and ridge; they differ in the powers of the singular
-values and of the covariances that multiply the result.
+`Spectral`, CCA and PLS are `spectral_maps` with a certain whitening and ridge; they differ in the powers of the
+singular values and of the covariances that multiply the result.
 """
 
 from __future__ import annotations
