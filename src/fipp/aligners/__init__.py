@@ -2,8 +2,6 @@
 
 from fipp.aligners._auto import Auto
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._bootstrap import BootstrapProcrustes
-from fipp.aligners._dlv import DLV
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._gwa import GromovWasserstein
 from fipp.aligners._icp import ICP
@@ -16,6 +14,7 @@ from fipp.aligners._regression import LowRank, ResidualMLP, Ridge
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._unsupervised import Unsupervised
+from fipp.aligners.published._bootstrap import DLV, BootstrapProcrustes
 from fipp.aligners.published._cca import CCA, PLS
 from fipp.aligners.published._vecmap import VecMap
 
