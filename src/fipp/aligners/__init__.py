@@ -3,7 +3,6 @@
 from fipp.aligners._auto import Auto
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
-from fipp.aligners._gwa import GromovWasserstein
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
@@ -14,6 +13,7 @@ from fipp.aligners._spectral import Spectral
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners.published._bootstrap import DLV, BootstrapProcrustes
 from fipp.aligners.published._cca import CCA, PLS
+from fipp.aligners.published._gwa import GromovWasserstein
 from fipp.aligners.published._icp import ICP
 from fipp.aligners.published._muse import MUSE
 from fipp.aligners.published._vecmap import VecMap

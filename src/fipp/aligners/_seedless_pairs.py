@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.aligners._csls_induction import from_similarity_distributions
-from fipp.aligners._gwa import GromovWasserstein
+from fipp.aligners.published._gwa import GromovWasserstein
 from fipp.exceptions import FippError, FippWarning
 from fipp.preprocess import make_preprocess
 
