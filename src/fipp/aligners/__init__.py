@@ -6,7 +6,6 @@ from fipp.aligners._fipp import FIPP
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
-from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._regression import LowRank, ResidualMLP, Ridge
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
@@ -16,6 +15,7 @@ from fipp.aligners.published._cca import CCA, PLS
 from fipp.aligners.published._gwa import GromovWasserstein
 from fipp.aligners.published._icp import ICP
 from fipp.aligners.published._muse import MUSE
+from fipp.aligners.published._rcsls import RCSLS
 from fipp.aligners.published._vecmap import VecMap
 
 METHODS: dict[str, BaseAligner] = {

@@ -16,7 +16,7 @@ from fipp.aligners._fipp import FIPP
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
-from fipp.aligners._ranking_descent import PAIRS_AT_ONCE
+from fipp.aligners._ranking import PAIRS_AT_ONCE
 from fipp.aligners._regression import Ridge
 from fipp.aligners._score import reciprocal_ranks_by_cosine_and_csls
 from fipp.aligners._self_learning import RANKED_WORDS, Learned, Round, learn_in_rounds, plan
