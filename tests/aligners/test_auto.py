@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from fipp import Alignment, Auto, FippWarning, Local, Procrustes, SelfLearning, Spectral, Vectors
 from fipp._deadline import Deadline
+from fipp._progress import Steps
 from fipp.aligners._auto_search import Search
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._score import reciprocal_ranks, reciprocal_ranks_by_cosine_and_csls
@@ -213,7 +214,7 @@ def test_the_default_budget_is_enough_for_a_million_words_and_for_plain_methods_
     search = Search(vocabulary, vocabulary, pairs(0, n_pairs), 0, 20_000)
     stages = [stage._replace(run=lambda: search.trials.append(None)) for stage in search._stages()]
     search._stages = lambda: stages
-    search.run(Auto().budget, Deadline(None), None)
+    search.run(Auto().budget, Deadline(None), Steps(None, 6))
     assert {skipped.stage for skipped in search.skipped} == left_out and len(search.trials) == 5 - len(left_out)
 
 
