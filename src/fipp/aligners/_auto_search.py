@@ -107,19 +107,7 @@ class Skipped(NamedTuple):
 
 
 class Search:
-    """Everything tried so far.
-
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        Whole vocabularies.
-    pairs : ndarray of shape (c, 2)
-        Known pairs, some of which are held out in turn.
-    random_state : int
-        Decides which pairs are held out.
-    max_words : int
-        Words of either side that self-learning pairs.
-    """
+    """The candidates tried so far on two vocabularies, with some of the known pairs held out in turn."""
 
     def __init__(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], random_state: int, max_words: int) -> None:
         self.X, self.Y, self.pairs, self.max_words = X, Y, pairs, max_words
@@ -133,16 +121,7 @@ class Search:
         self._found: dict[tuple[str, int | None], list[FoundPairs]] = {}
 
     def run(self, budget: float, deadline: Deadline, steps: Steps) -> None:
-        """Try every stage for which enough of the budget is left, until a deadline; the first is always tried.
-
-        Parameters
-        ----------
-        budget : float
-            Trillions of multiply-adds.
-        deadline : Deadline
-        steps : Steps
-            Counts the stages.
-        """
+        """Try every stage for which enough of the budget is left, until a deadline; the first is always tried."""
         steps(0)
         for stage in self._stages():
             if self.trials and self.spent + stage.work > budget:
@@ -178,8 +157,8 @@ class Search:
         """Fit a candidate on all pairs, or on those that a part does not hold out."""
         pairs = self._pairs(held_out)
         if candidate.rounds:
-            weights = {"weight": candidate.learned_weight, "weighting": candidate.weighting}
-            learner = replace(self._learner(candidate.aligner, held_out), **weights)
+            learner = self._learner(candidate.aligner, held_out)
+            learner = replace(learner, weight=candidate.learned_weight, weighting=candidate.weighting)
             fitted = learner.fit(self._find(candidate, held_out))
         else:
             fitted = clone(candidate.aligner).fit(self.X, self.Y, pairs)

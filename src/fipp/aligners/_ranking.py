@@ -268,19 +268,8 @@ class Descent:
         W P = W − η W Wᵀ ∇f(W)
 
     and so moves words most along the directions that the start weighs most, and least along those that it hardly
-    trusts, where there is little but chance to learn from.
-
-    Parameters
-    ----------
-    words : Words
-    n_neighbours : int
-        How many of the nearest words a pair competes with.
-    learning_rate : float
-        Length of the first step, relative to the maps; it determines η.
-    both : bool
-        Whether the target is mapped too.
-    rng : numpy.random.Generator
-        Draws the pairs of a contest.
+    trusts, where there is little but chance to learn from. ``learning_rate`` is the length of the first step relative
+    to the maps, and ``both`` says whether the target is mapped too.
     """
 
     def __init__(

@@ -30,13 +30,7 @@ def relaxed_csls(S: NDArray, T: NDArray, contest: Contest) -> tuple[float, NDArr
 
         −2 s_i·t_j + mean_{m ∈ N(s_i)} s_i·t_m + mean_{m ∈ N(t_j)} s_m·t_j,
 
-    where N are the words near either, which are fixed while S and T change a little.
-
-    Parameters
-    ----------
-    S, T : ndarray of shape (u, k), (v, k)
-        Source and target words of the contest, of unit length.
-    contest : Contest
+    where N are the words near either, which are fixed while S and T, of unit length, change a little.
 
     Examples
     --------
@@ -68,19 +62,8 @@ class RelaxedCSLS:
 
         ∇f = [X_sᵀ(−2 X_t + Ȳ) + X̄ᵀX_t] / c,    f(W) = ⟨∇f, W⟩,
 
-    where Ȳ_i is the mean of the k target words nearest to x_i W, and X̄_i the mean of the k source words that W brings
-    nearest to y_i.
-
-    Parameters
-    ----------
-    X_s, X_t : ndarray of shape (c, d1), (c, d2)
-        Seed pairs.
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        The vocabularies that neighbours are taken from.
-    k : int
-        Number of neighbours; all of them if there are fewer.
-    max_memory : int or str, optional
-        Working memory of the search.
+    where Ȳ_i is the mean of the k words of the target vocabulary Y nearest to x_i W, and X̄_i the mean of the k words of
+    the source vocabulary X that W brings nearest to y_i.
 
     Examples
     --------

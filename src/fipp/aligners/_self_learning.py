@@ -204,22 +204,9 @@ class FoundPairs(NamedTuple):
 
 @dataclass(frozen=True)
 class Learner:
-    """An aligner that learns from known pairs and from pairs that it finds itself.
+    """An aligner that learns from known pairs of two vocabularies and from pairs that it finds itself.
 
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        Whole vocabularies.
-    known : ndarray of shape (c, 2)
-        Known pairs, which are kept.
-    aligner : aligner
-        Fitted in every round that does not ask for a rotation.
-    weight : float, default=1.0
-        Mean weight of found pairs relative to known ones.
-    weighting : {"csls", None}, default="csls"
-        How found pairs are weighted, see `SelfLearning`.
-    n_neighbours : int, default=10
-        Neighbours of CSLS.
+    ``weight``, ``weighting`` and ``n_neighbours`` are those of `SelfLearning`.
     """
 
     X: NDArray
@@ -233,16 +220,7 @@ class Learner:
     def rounds(
         self, rounds: Sequence[Round], *, start: FoundPairs | None = None, progress: Progress | None = None
     ) -> Iterator[FoundPairs]:
-        """Yield the pairs found in each round, with the aligner fitted on those of the previous round.
-
-        Parameters
-        ----------
-        rounds : sequence of Round
-        start : FoundPairs, optional
-            Pairs found in some other way, to begin with.
-        progress : callable, optional
-            Called as ``progress(done, total)``.
-        """
+        """Yield the pairs found in each round, with the aligner fitted on those of the previous round or the start."""
         found, steps = start or FoundPairs.none(), Steps(progress, len(rounds))
         steps(0)
         for current in rounds:
@@ -300,18 +278,7 @@ def confidence(csls: NDArray) -> NDArray[np.float64]:
 def chance_consistency(
     X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round], *, progress: Progress | None = None
 ) -> float:
-    """Return the `consistency` of the pairs that self-learning finds from random ones, where only chance is at work.
-
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        Whole vocabularies.
-    aligner : aligner
-        Unfitted.
-    rounds : sequence of Round
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-    """
+    """Return the `consistency` of the pairs that self-learning finds from random ones, where only chance is at work."""
     learner = Learner(X, Y, np.empty((0, 2), np.int64), aligner)
     with warnings.catch_warnings():
         # Ignore warnings about pairs that mean nothing.

@@ -241,19 +241,9 @@ class DLV(BaseAligner):
 def heaviest_matching(
     rows: NDArray[np.int64], columns: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Choose edges of the largest total weight such that no row and no column has two.
+    """Return the numbers of edges of the largest total weight such that no row and no column has two, in row order.
 
-    Parameters
-    ----------
-    rows, columns : ndarray of shape (e,)
-        The two ends of each edge; no edge occurs twice.
-    weights : ndarray of shape (e,)
-        Edges without a positive weight are never chosen.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        Numbers of the chosen edges, in the order of their rows.
+    No edge may occur twice; those without a positive weight are never chosen.
 
     Examples
     --------

@@ -93,12 +93,6 @@ class GromovWasserstein(BaseAligner):
     Cosines are inner products, so that all the similarities C_s Γ C_t of a round come from the small matrix
     :math:`X_s^\top Γ X_t`. A round takes n²d steps instead of n³; its transport problem is solved by POT.
 
-    References
-    ----------
-    Alvarez-Melis, Jaakkola: Gromov-Wasserstein alignment of word embedding spaces. EMNLP 2018.
-
-    Peyré, Cuturi, Solomon: Gromov-Wasserstein averaging of kernel and distance matrices. ICML 2016.
-
     Examples
     --------
     >>> import numpy as np

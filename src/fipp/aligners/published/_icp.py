@@ -194,14 +194,7 @@ class ICP(BaseAligner):
 
 @dataclass(frozen=True)
 class PrincipalAxes:
-    """Words in coordinates along their principal axes, scaled to a mean squared length of 1.
-
-    Attributes
-    ----------
-    coordinates : ndarray of shape (n, p)
-    variance : ndarray of shape (p,)
-        In descending order.
-    """
+    """Words in coordinates along their principal axes, scaled to a mean squared length of 1, with their variances."""
 
     coordinates: NDArray[np.float32]
     variance: NDArray[np.float64]
@@ -230,12 +223,7 @@ class Moments:
     .. math:: a(W) = \frac{⟨S_x(W), S_y⟩}{\|S_x\| \|S_y\|} + \frac{⟨T_x(W), T_y⟩}{\|T_x\| \|T_y\|}
 
     S are the moments E[x_i x_j], T the moments E[x_i x_j x_k], and S(W), T(W) those of xW. All are known without any
-    pair. Along principal axes S is diagonal, which leaves the signs open; T decides them.
-
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, p), (m, p)
-        Centred points.
+    pair of the centred points X and Y. Along principal axes S is diagonal, which leaves the signs open; T decides them.
 
     Examples
     --------

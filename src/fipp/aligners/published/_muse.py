@@ -34,9 +34,9 @@ class MUSE(BaseAligner):
     .. math:: Ω_{i+1} = \arg\min_{ΩΩ^\top = I} \sum_{(x, y) ∈ D(Ω_i)} \|xΩ - y\|^2
 
     D(Ω) are the pairs among the ``max_words`` most frequent words of both sides that are each other's best translation
-    by CSLS under Ω. The first Ω is that of the known pairs (``"supervised"``), or the generator of a game
-    (``"adversarial"``): a discriminator learns to tell mapped source vectors from target vectors, and Ω, kept nearly
-    orthogonal, learns to deceive it.
+    by CSLS under Ω (Conneau, Lample, Ranzato, Denoyer and Jégou, ICLR 2018). The first Ω is that of the known pairs
+    (``"supervised"``), or the generator of a game (``"adversarial"``): a discriminator learns to tell mapped source
+    vectors from target vectors, and Ω, kept nearly orthogonal, learns to deceive it.
 
     The map that is kept is the one whose translations of the most frequent source words have the highest mean cosine;
     no dictionary is needed for this choice. (The published code chooses by the *test* dictionary when it learns from
@@ -103,10 +103,6 @@ class MUSE(BaseAligner):
         The given pairs; none with ``"adversarial"``.
     induced_pairs_ : ndarray of shape (k, 2)
         The pairs of the last dictionary that the map was learned from; none if it is that of the given pairs alone.
-
-    References
-    ----------
-    Conneau, Lample, Ranzato, Denoyer, Jégou: Word translation without parallel data. ICLR 2018.
 
     Examples
     --------
@@ -248,16 +244,7 @@ class Refined:
 
 @dataclass(frozen=True)
 class Refinement:
-    """Repeated Procrustes on mutual CSLS neighbours.
-
-    Parameters
-    ----------
-    source, target : ndarray of shape (n, d1), (m, d2)
-        Preprocessed vectors of the most frequent words.
-    n_iterations : int
-        How many times the dictionary is found again.
-    max_memory : int or str, optional
-        Working memory.
+    """Repeated Procrustes on mutual CSLS neighbours among the most frequent words.
 
     Examples
     --------
@@ -277,14 +264,8 @@ class Refinement:
     def best(self, start: NDArray[np.float32], *, keep_start: bool = True, progress: Progress | None = None) -> Refined:
         """Return the map whose translations have the highest mean cosine, among those of all iterations.
 
-        Parameters
-        ----------
-        start : ndarray of shape (d1, d2)
-        keep_start : bool, default=True
-            Whether the start itself may be the best. A start of low rank has high cosines, because it discards most of
-            each vector, and cannot be compared with rotations; it is then returned only if it leads to no pairs.
-        progress : callable, optional
-            Called as ``progress(done, total)``.
+        A start of low rank has high cosines, because it discards most of each vector, and cannot be compared with
+        rotations; without ``keep_start`` it is returned only if it leads to no pairs.
         """
         omega, pairs, best = start, np.empty((0, 2), np.int64), None
         steps = Steps(progress, self.n_iterations + 1)
@@ -306,15 +287,8 @@ class Refinement:
     def consistency(self, omega: NDArray[np.float32], random_state: int = 0) -> float:
         """Return the share of mutual pairs that a rotation of other mutual pairs finds again.
 
-        The pairs are divided into two random halves; the rotation of either half looks for the partners of the other
-        by cosine among all target words.
-
-        Parameters
-        ----------
-        omega : ndarray of shape (d1, d2)
-            The map under which pairs are mutual.
-        random_state : int, default=0
-            Seed of the division.
+        The pairs that are mutual under ``omega`` are divided into two random halves; the rotation of either half looks
+        for the partners of the other by cosine among all target words.
         """
         pairs = mutual_pairs(
             matmul_blocks(self.source, omega), self.target, retrieval="csls", max_memory=self.max_memory
@@ -354,19 +328,7 @@ class Refinement:
 def adversarial_map(
     X: NDArray[np.float32], Y: NDArray[np.float32], game: MUSE, random_state: int, progress: Progress | None = None
 ) -> NDArray[np.float32]:
-    """Play the game between the principal components of both sides, and return its map of shape (d1, d2).
-
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        Preprocessed vectors of both sides, from which the game draws evenly.
-    game : MUSE
-        The settings of the game.
-    random_state : int
-        Seed of the first weights and of all draws.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-    """
+    """Play the game between the principal components of both sides, and return its map of shape (d1, d2)."""
     torch = require("torch", "the adversarial start of MUSE", extra="torch")
     p = min(game.n_components, X.shape[1], Y.shape[1])
     sides = principal_axes(X, p), principal_axes(Y, p)

@@ -140,7 +140,7 @@ class RCSLS(BaseAligner):
         n_steps = self._best_number_of_steps(X_s, X_t, words, steps)
         steps(self.n_iterations - steps.done)
         loss = RelaxedCSLS(X_s, X_t, *words, self.n_neighbours, self.max_memory)
-        losses = []
+        losses: list[float] = []
         for W, value in islice(self._descend(loss), n_steps + 1):
             self.map_, self.n_iter_ = W.astype(np.float32), len(losses)
             losses.append(value)

@@ -109,14 +109,6 @@ class VecMap(BaseAligner):
     The means of CSLS are updated in every tenth round and before the last, not in each. Once no pair is left out any
     more and a round repeats the previous dictionary, nothing can change, and self-learning ends.
 
-    References
-    ----------
-    Artetxe, Labaka, Agirre: Generalizing and improving bilingual word embedding mappings with a multi-step framework
-    of linear transformations. AAAI 2018.
-
-    Artetxe, Labaka, Agirre: A robust self-learning method for fully unsupervised cross-lingual mappings of word
-    embeddings. ACL 2018.
-
     Examples
     --------
     >>> import numpy as np
@@ -295,15 +287,7 @@ def whitening(scatter: NDArray[np.float64], whiten: float, ridge: float) -> Whit
 
 @dataclass(frozen=True)
 class Schedule:
-    """When fewer pairs are left out of self-learning, and when it ends.
-
-    Attributes
-    ----------
-    initial_share, growth : float
-        Share of the pairs that may be chosen at first, and the factor by which it grows when nothing improves.
-    window, tolerance : int, float
-        The objective has improved if it has grown by ``tolerance`` within ``window`` rounds.
-    """
+    """When fewer pairs are left out of self-learning, and when it ends; see `VecMap`."""
 
     initial_share: float
     growth: float
@@ -320,27 +304,18 @@ class Schedule:
 
 @dataclass(frozen=True)
 class LearnedDictionary:
-    """The result of VecMap's self-learning.
-
-    Attributes
-    ----------
-    pairs : ndarray of shape (c, 2)
-        The last dictionary, of both directions; mutual pairs occur twice.
-    objectives : ndarray of shape (rounds,)
-        Mean inner product of the mapped pairs in each round.
-    mutual_csls : float
-        Mean CSLS of the pairs in which each word is the best match of the other.
-    mutual_share : float
-        Share of the words of the smaller side that are in such a pair.
-    chance_csls : float
-        Mean CSLS of such pairs after a random rotation, when they mean nothing.
-    """
+    """The result of VecMap's self-learning."""
 
     pairs: NDArray[np.int64]
+    """The last dictionary, of both directions; mutual pairs occur twice."""
     objectives: NDArray[np.float64]
+    """Mean inner product of the mapped pairs in each round."""
     mutual_csls: float
+    """Mean CSLS of the pairs in which each word is the best match of the other."""
     mutual_share: float
+    """Share of the words of the smaller side that are in such a pair."""
     chance_csls: float
+    """Mean CSLS of such pairs after a random rotation, when they mean nothing."""
 
 
 def self_learn(
@@ -355,19 +330,8 @@ def self_learn(
 ) -> LearnedDictionary:
     """Alternate between the best orthogonal maps for a dictionary and the best dictionary for the maps.
 
-    Parameters
-    ----------
-    X, Z : ndarray of shape (n, d1), (m, d2)
-        Preprocessed vocabularies without rows of zeros.
-    seed_cross : ndarray of shape (d1, d2)
-        X_sᵀX_t of the first dictionary.
-    schedule : Schedule
-    k : int, default=10
-        Neighbours of CSLS.
-    random_seed : int, default=0
-        Decides which pairs are left out.
-    progress : callable, optional
-        Called as ``progress(done, total)``; the total is a lower bound, which grows.
+    X and Z are preprocessed vocabularies without rows of zeros, and ``seed_cross`` is X_sᵀX_t of the first dictionary.
+    The total of ``progress`` is a lower bound, which grows.
 
     Examples
     --------
