@@ -271,7 +271,7 @@ class Whitening(NamedTuple):
 def whitening(scatter: NDArray[np.float64], whiten: float, ridge: float) -> Whitening:
     """Return (S + λI)^(-whiten/2) and (S + λI)^(whiten/2), where λ is ``ridge`` times the mean eigenvalue of S.
 
-    Both are zero on directions in which S + λI is zero.
+    Both come from one eigendecomposition, and are zero on directions in which S + λI is zero.
 
     Examples
     --------
