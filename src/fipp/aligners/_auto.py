@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fipp._deadline import Deadline
 from fipp._progress import Progress, Steps
-from fipp.aligners._auto_search import STAGES, Search, Skipped
+from fipp.aligners._auto_search import Search, Skipped
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._unsupervised import Unsupervised
@@ -112,7 +112,7 @@ class Auto(WrappingAligner):
 
     def _choose(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         search = Search(X, Y, self.pairs_, self.random_state, self.max_words)
-        steps = Steps(progress, STAGES + 1)  # the last is the fit of the chosen method
+        steps = Steps(progress, len(search.stages()) + 1)  # the last step fits the chosen method
         with warnings.catch_warnings():
             # Ignore warnings from candidates that may not be chosen.
             warnings.simplefilter("ignore", FippWarning)

@@ -45,8 +45,6 @@ _STEPS = (3, 6, 10)
 _LEARNED_WEIGHT = 0.3
 # An eigendecomposition or a singular value decomposition of a d × d matrix takes about this many times d³.
 _DECOMPOSITION = 10
-STAGES = 5
-"""How many stages the search has."""
 
 
 class Candidate(NamedTuple):
@@ -123,7 +121,7 @@ class Search:
     def run(self, budget: float, deadline: Deadline, steps: Steps) -> None:
         """Try every stage for which enough of the budget is left, until a deadline; the first is always tried."""
         steps(0)
-        for stage in self._stages():
+        for stage in self.stages():
             if self.trials and self.spent + stage.work > budget:
                 self.skipped.append(Skipped(stage.name, stage.work, "budget"))
             elif self.trials and deadline.passed:
@@ -133,7 +131,7 @@ class Search:
                 stage.run()
             steps()
 
-    def _stages(self) -> list[Stage]:
+    def stages(self) -> list[Stage]:
         """List what is tried, each stage with the best of those before it."""
         (n, d1), (m, d2), c = self.X.shape, self.Y.shape, len(self.pairs)
         work, parts = Work(n, m, d1, d2, c), len(self.parts)
