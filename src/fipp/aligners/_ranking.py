@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE, SMALLER_SHARE
-from fipp.aligners._holdout import enough_parts
+from fipp.aligners._holdout import EarlyStopping, enough_parts
 from fipp.aligners._ranking_loss import Contest, relaxed_csls
 from fipp.aligners._score import best_reciprocal_ranks
 from fipp.aligners._spectral import Spectral
@@ -178,15 +178,16 @@ class Ranking(WrappingAligner):
             # Ignore warnings about the smaller seeds.
             warnings.simplefilter("ignore", FippWarning)
             descents = [_HeldOutDescent(self, X, Y, self.pairs_[~part], self.pairs_[part]) for part in parts]
-        ranks = [np.concatenate([each.ranks() for each in descents])]
-        while len(ranks) <= self.n_steps and len(ranks) - 1 - _best(ranks) < _PATIENCE:
+        ranks, stopping = [np.concatenate([each.ranks() for each in descents])], EarlyStopping(_PATIENCE)
+        # Means are rounded so that equals are equal.
+        while not stopping(round(float(ranks[-1].mean()), 12)) and len(ranks) <= self.n_steps:
             for each in descents:
                 each.descent.step()
             ranks.append(np.concatenate([each.ranks() for each in descents]))
             steps()
         self.holdout_scores_ = np.mean(ranks, axis=1)
-        gain = ranks[_best(ranks)] - ranks[0]
-        return _best(ranks) if gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)) else 0
+        gain = ranks[stopping.best_step] - ranks[0]
+        return stopping.best_step if gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)) else 0
 
     def _fold(self, aligner: BaseAligner, descent: Descent) -> None:
         """Multiply the maps of a fitted aligner by P and, unless the target is fixed, by Q."""
@@ -229,11 +230,6 @@ def first_and(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArr
     """
     listed = np.union1d(np.arange(n), rows)
     return listed, np.searchsorted(listed, rows)
-
-
-def _best(ranks: Sequence[NDArray[np.float64]]) -> int:
-    """Return the number of steps with the best mean, the smallest of equally good ones."""
-    return int(np.argmax([round(float(found.mean()), 12) for found in ranks]))
 
 
 def _last_map(aligner: BaseAligner) -> BaseAligner:

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, AUTO, COUNT, NOT_NEGATIVE, POSITIVE
+from fipp.aligners._holdout import EarlyStopping, held_out_parts
 from fipp.linalg import cross_products, single_threaded_blas
 from fipp.linalg._network import LOSSES, ResidualNetwork, Training
 from fipp.retrieve import ranks_of_gold
@@ -23,8 +24,8 @@ _PENALTIES = tuple(10.0 ** -(step / 2) for step in range(2, 15))
 # At most this many pairs, evenly spread, are predicted to choose a penalty.
 _PAIRS_TO_CHOOSE = 2000
 
-# With fewer pairs, none are held out and the residual network stays the ridge regression.
-_FEWEST_PAIRS = 20
+# With fewer source words, nothing is held out and the residual network stays the ridge regression.
+_FEWEST_WORDS = 20
 
 
 class Ridge(BaseAligner):
@@ -323,9 +324,9 @@ class ResidualMLP(BaseAligner):
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
         steps = Steps(progress, 2 * self.n_epochs)
-        held = self._held_out()
         self.n_epochs_, self.holdout_loss_ = 0, np.empty(0)
-        if len(held) >= _FEWEST_PAIRS and held.any() and not held.all():
+        if len(np.unique(self.pairs_[:, 0])) >= _FEWEST_WORDS:
+            (held,) = held_out_parts(self.pairs_[:, 0], self.holdout, random_state=self.random_state)
             self._choose((X_s[~held], X_t[~held]), (X_s[held], X_t[held]), steps)
         network = self._start(X_s, X_t)
         for _, trained in zip(range(self.n_epochs_), self._training().epochs(network, X_s, X_t), strict=False):
@@ -345,13 +346,6 @@ class ResidualMLP(BaseAligner):
         mapped[~rows.any(axis=1)] = 0  # a vector of zeros says nothing
         return mapped
 
-    def _held_out(self) -> NDArray[np.bool_]:
-        """Mark the pairs to hold out: source words are divided, so that translations of one word stay together."""
-        words, group = np.unique(self.pairs_[:, 0], return_inverse=True)
-        order = np.random.default_rng(self.random_state).permutation(len(words))
-        held: NDArray[np.bool_] = (order < round(self.holdout * len(words)))[group]
-        return held
-
     def _training(self) -> Training:
         return Training(
             self.loss, self.learning_rate, self.weight_decay, self.dropout, self.batch_size, self.random_state
@@ -364,17 +358,13 @@ class ResidualMLP(BaseAligner):
             with single_threaded_blas:
                 return LOSSES[self.loss](network(held_out[0]), held_out[1])[0]
 
-        start = self._start(*seed)
-        history = [loss_of(start)]
-        training = self._training().epochs(start, *seed)
-        for epoch, network in zip(range(1, self.n_epochs + 1), training, strict=False):
-            history.append(loss_of(network))
-            if history[-1] < history[self.n_epochs_]:
-                self.n_epochs_ = epoch
+        start, stopping = self._start(*seed), EarlyStopping(self.patience)
+        stopping(-loss_of(start))
+        for _, network in zip(range(self.n_epochs), self._training().epochs(start, *seed), strict=False):
             steps()
-            if epoch - self.n_epochs_ >= self.patience:
+            if stopping(-loss_of(network)):
                 break
-        self.holdout_loss_ = np.array(history)
+        self.n_epochs_, self.holdout_loss_ = stopping.best_step, -np.array(stopping.scores)
 
     def _start(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32]) -> ResidualNetwork:
         """Return the ridge regression with a network beside it that adds nothing yet."""

@@ -14,15 +14,14 @@ from sklearn.utils._param_validation import StrOptions
 
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._consistency import MARGIN, SURE, TELLING, consistency
+from fipp.aligners._consistency import SURE, beats_chance, consistency
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE
-from fipp.aligners._csls_induction import csls_of_pairs, hubness, induce
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner, fit_weighted
 from fipp.exceptions import FippWarning, warn
-from fipp.linalg import unit_rows
+from fipp.retrieve import mutual_neighbours
 
 # Share of the words that the first round pairs: the rarer they are, the fewer of those that choose each other belong
 # together, and it takes a good map to tell which.
@@ -77,8 +76,8 @@ class SelfLearning(WrappingAligner):
         Whether they hold together: the mean reciprocal rank, by cosine, of half of them under a map learned from the
         other half.
     chance_consistency_ : float
-        The same after a start from random pairs; only if ``consistency_`` is below 0.8. Self-learning that is not
-        better than this by 0.1 has most likely gone astray, and a warning says so.
+        The same after a start from random pairs; only if ``consistency_`` is below 0.8. Self-learning that is less than
+        a fifth of the way from this to 1 has most likely gone astray, and a warning says so.
 
     Examples
     --------
@@ -142,7 +141,7 @@ class SelfLearning(WrappingAligner):
         # Without any found pairs there is nothing to compare.
         chance = chance_consistency(X, Y, aligner, rounds) if self.consistency_ else 0.0
         self.chance_consistency_ = chance
-        if self.consistency_ < chance + MARGIN and chance < TELLING:
+        if chance < SURE and not beats_chance(self.consistency_, chance):
             warn(
                 f"self-learning from {len(self.pairs_):,} pairs has most likely gone astray: maps learned from half of "
                 f"the words that it paired find the other half at a mean reciprocal rank of {self.consistency_:.2f}, "
@@ -251,14 +250,10 @@ class Learner:
 
     def _find(self, fitted: BaseAligner, max_words: int) -> FoundPairs:
         """Pair the words that choose each other, without those that have a known partner."""
-        A = unit_rows(fitted.transform(self.X[:max_words]))
-        B = unit_rows(fitted.transform_target(self.Y[:max_words]))
-        hubs = hubness(A, B, self.n_neighbours)
-        pairs = induce(A, B, hubs).mutual()
-        rows, columns = pairs.T
-        fresh = ~np.isin(rows, self.known[:, 0]) & ~np.isin(columns, self.known[:, 1])
-        fresh &= A[rows].any(axis=1) & B[columns].any(axis=1)
-        return FoundPairs(pairs[fresh], csls_of_pairs(A, B, hubs, pairs[fresh]))
+        A, B = fitted.transform(self.X[:max_words]), fitted.transform_target(self.Y[:max_words])
+        found = mutual_neighbours(A, B, retrieval="csls", n_neighbours=self.n_neighbours)
+        fresh = ~np.isin(found.pairs[:, 0], self.known[:, 0]) & ~np.isin(found.pairs[:, 1], self.known[:, 1])
+        return FoundPairs(found.pairs[fresh], found.scores[fresh])
 
 
 def confidence(csls: NDArray) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from fipp._deadline import Deadline
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import LearnsFrom
-from fipp.aligners._consistency import consistency
+from fipp.aligners._consistency import MARGIN, beats_chance, consistency
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE, SHARE
 from fipp.aligners._csls_induction import from_similarity_distributions
 from fipp.aligners._self_learning import FoundPairs, Learner, Round, chance_consistency, plan
@@ -67,8 +67,8 @@ class Unsupervised(WrappingAligner):
         compared.
     n_iterations : int, default=4
         Rounds before starts are compared, after those with a growing vocabulary; two more with all words follow.
-    margin : float, default=0.15
-        How much higher than from a random start the mean reciprocal rank of the other half must be.
+    margin : float, default=0.2
+        How far from ``chance_consistency_``, 0, to certainty, 1, ``consistency_`` must be.
     ranking_steps : int, default=3
         Steps of refinement by `Ranking` at the end, on the half of the found pairs with the higher CSLS, for linear
         aligners.
@@ -125,7 +125,7 @@ class Unsupervised(WrappingAligner):
         start: Literal["auto", "spelling", "similarities", "gromov-wasserstein"] = "auto",
         max_words: int = 20_000,
         n_iterations: int = 4,
-        margin: float = 0.15,
+        margin: float = MARGIN,
         ranking_steps: int = 3,
         deadline: float | None = None,
     ) -> None:
@@ -170,12 +170,15 @@ class Unsupervised(WrappingAligner):
         X, Y, aligner = learner.X, learner.Y, learner.aligner
         deadline = Deadline(self.deadline)
         self.chance_consistency_ = chance_consistency(X, Y, aligner, rounds, progress=steps.part())
-        enough = self.chance_consistency_ + self.margin
+
+        def works(start: StartScore) -> bool:
+            return beats_chance(start.consistency, self.chance_consistency_, self.margin)
+
         tried: list[StartScore] = []
         self.skipped_ = []
         for name, find in starts.items():
             part = steps.part()
-            if name == _COUPLING and any(other.consistency >= enough for other in tried):
+            if name == _COUPLING and any(works(other) for other in tried):
                 continue
             if tried and deadline.passed:
                 self.skipped_.append({"start": name, "by": "deadline"})
@@ -187,7 +190,7 @@ class Unsupervised(WrappingAligner):
             tried.append(StartScore(name, len(start.pairs), holds, found))
         self.starts_ = [each.as_dict() for each in tried]
         best = max(tried, key=lambda each: each.consistency)
-        if best.consistency < enough:
+        if not works(best):
             failure = _failure(tried, self.chance_consistency_, self.margin, self.n_guesses_)
             raise FippError(f"{failure}. {self._left_out()}" if self.skipped_ else failure)
         return best
@@ -237,10 +240,10 @@ def _failure(tried: Sequence[StartScore], chance: float, margin: float, n_guesse
         reason = "Most words that are spelled alike seem not to belong together, and the languages"
     return (
         "the alignment without known pairs has failed: maps learned from half of the words that it paired find the "
-        f"other half at a mean reciprocal rank of {figures}; it should be at least {margin:g} more than the "
-        f"{chance:.2f} from random pairs. {reason} or the texts behind the vectors differ too much, or words are not "
-        "in order of frequency. Give known pairs; a hundred may be enough (fipp lexicon cldr makes some for many "
-        "languages)"
+        f"other half at a mean reciprocal rank of {figures}; it should be at least "
+        f"{chance + margin * (1 - chance):.2f}, because random pairs lead to {chance:.2f}. {reason} or the texts "
+        "behind the vectors differ too much, or words are not in order of frequency. Give known pairs; a hundred may "
+        "be enough (fipp lexicon cldr makes some for many languages)"
     )
 
 

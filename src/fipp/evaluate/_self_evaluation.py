@@ -13,10 +13,10 @@ from sklearn.base import clone
 
 from fipp.aligners import BaseAligner
 from fipp.aligners._holdout import held_out_parts
-from fipp.aligners._mutual_pairs import mutual_pairs
 from fipp.evaluate._bli import BLIResult, bli, result_of_queries
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import Progress
+from fipp.retrieve import mutual_neighbours
 from fipp.retrieve._options import check_count, check_retrieval
 
 
@@ -145,9 +145,9 @@ def self_evaluate(
         if progress is not None:
             progress(len(results), folds)
     source, target = aligner.transform(X[:words]), aligner.transform_target(Y[:words])
-    mutual, csls = mutual_pairs(source, target, retrieval="csls", max_memory=max_memory)
-    mean_csls = float(csls.mean(dtype=np.float64)) if len(csls) else float("nan")
-    return SelfEvaluation(_joined(results), folds, len(mutual) / len(source), mean_csls, len(source))
+    mutual = mutual_neighbours(source, target, retrieval="csls", max_memory=max_memory)
+    mean_csls = mutual.mean_score if len(mutual.pairs) else float("nan")
+    return SelfEvaluation(_joined(results), folds, len(mutual.pairs) / len(source), mean_csls, len(source))
 
 
 def _given_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:

@@ -27,10 +27,13 @@ class Neighbours:
         Row numbers of the keys. Keys with the same score stand in the order of their row numbers.
     scores : ndarray of float32, shape (queries, k)
         Their scores.
+    nearness : ndarray of float32, shape (queries,), or None
+        With CSLS, r_T: the mean cosine of each query with its nearest keys.
     """
 
     indices: NDArray[np.int64]
     scores: NDArray[np.float32]
+    nearness: NDArray[np.float32] | None = None
 
 
 def neighbours(
@@ -127,15 +130,28 @@ def neighbours(
     settings = Settings.checked(retrieval, n_neighbours, beta)
     k = check_count(k, "k")
     query_rows, key_rows = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
-    scan = Scan(query_rows, key_rows, max_memory, kept=max(k, settings.n_neighbours))
-    reference = settings.reference(query_rows, hub_reference)
-    if settings.retrieval == "csls" and (hub_reference is None or hub_reference is queries):
-        sweep = Sweep.plan(query_rows, key_rows, k, settings.n_neighbours, max_memory)
+    reference = settings.reference(query_rows, None if hub_reference is queries else hub_reference)
+    return search(query_rows, key_rows, reference, k, settings, max_memory, progress)
+
+
+def search(
+    queries: Rows,
+    keys: Rows,
+    reference: Rows,
+    k: int,
+    settings: Settings,
+    max_memory: int | float | str | None,
+    progress: Progress | None,
+) -> Neighbours:
+    """Find the ``k`` best keys of each query, with as few products as the memory allows."""
+    scan = Scan(queries, keys, max_memory, kept=max(k, settings.n_neighbours))
+    if settings.retrieval == "csls" and reference is queries:
+        sweep = Sweep.plan(queries, keys, k, settings.n_neighbours, max_memory)
         if sweep is not None:
-            return Neighbours(*sweep.run(Ticker(progress, len(sweep))))
-    hubs = Hubs.plan(settings, key_rows, reference, max_memory)
+            return _csls(*sweep.run(Ticker(progress, len(sweep))))
+    hubs = Hubs.plan(settings, keys, reference, max_memory)
     tick = Ticker(progress, len(hubs) + len(scan))
-    prepared = Prepared(settings, hubs.offsets(mean_of_best, tick), len(reference), len(key_rows))
+    prepared = Prepared(settings, hubs.offsets(mean_of_best, tick), len(reference), len(keys))
     return prepared.search(scan, k, tick)
 
 
@@ -151,10 +167,8 @@ class Prepared:
     def search(self, scan: Scan, k: int, tick: Ticker) -> Neighbours:
         """Find the ``k`` best keys of each query."""
         if self.settings.retrieval == "csls" and self.offsets is not None:
-            best, nearest = _best_and_nearest(scan, k, self.settings.n_neighbours, self.offsets, tick)
-            indices, scores = best.result()
-            return Neighbours(indices, self.finish(scores, nearest.means()))
-        indices, scores = _best(scan, k, tick, self.offsets).result()
+            return _csls(*_best_and_nearest(scan, k, self.settings.n_neighbours, self.offsets, tick))
+        indices, scores = best_keys(scan, k, tick, self.offsets).result()
         return Neighbours(indices, self.finish(scores))
 
     def finish(self, scores: NDArray[np.float32], nearest: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
@@ -166,6 +180,13 @@ class Prepared:
         if self.settings.retrieval == "dualis":
             return _log_softmax(scores, 2 * self.settings.beta, self.reference_size * self.size)
         return scores
+
+
+def _csls(best: Best, nearest: Best) -> Neighbours:
+    """Turn cosines less r_S / 2 into CSLS; ``nearest`` are the nearest keys by cosine."""
+    indices, scores = best.result()
+    r_T = nearest.means()
+    return Neighbours(indices, 2 * scores - r_T[:, None], r_T)
 
 
 def _log_softmax(scores: NDArray[np.float32], beta: float, size: int) -> NDArray[np.float32]:
@@ -215,10 +236,11 @@ def mean_similarity(
 
 def mean_of_best(scan: Scan, k: int, tick: Ticker) -> NDArray[np.float32]:
     """Return the mean of the ``k`` highest scores of each query of ``scan``."""
-    return _best(scan, k, tick).means()
+    return best_keys(scan, k, tick).means()
 
 
-def _best(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None = None) -> Best:
+def best_keys(scan: Scan, k: int, tick: Ticker, offsets: NDArray[np.float32] | None = None) -> Best:
+    """Find the ``k`` keys with the highest cosine, less the offset of the key, of each query of ``scan``."""
     k = min(k, len(scan.keys))
 
     def work(pairs: Pairs, tiles: Tiles) -> NDArray[np.int64]:

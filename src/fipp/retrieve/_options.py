@@ -61,8 +61,10 @@ class Settings:
     beta: float
 
     @classmethod
-    def checked(cls, retrieval: str, n_neighbours: int, beta: float) -> Settings:
-        """Refuse what cannot be, with a sentence that says what can."""
+    def checked(cls, retrieval: str, n_neighbours: int, beta: float, *, symmetric: bool = False) -> Settings:
+        """Refuse settings that make no sense, and scores that are not symmetric where these are asked for."""
+        if symmetric and check_retrieval(retrieval) not in ("cosine", "dot", "csls"):
+            raise FippError(f"mutual neighbours by {retrieval!r} are not defined; choose from cosine, nn, dot, csls")
         return cls(check_retrieval(retrieval), check_count(n_neighbours, "n_neighbours"), check_beta(beta))
 
     @property

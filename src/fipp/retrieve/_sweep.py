@@ -32,8 +32,11 @@ class Sweep:
     --------
     >>> rows = Rows(np.eye(3), "rows", unit=True)
     >>> sweep = Sweep.plan(rows, rows, 1, 1, None)
-    >>> sweep.run(Ticker(None, len(sweep)))
-    (array([[0], [1], [2]]), array([[0.], [0.], [0.]], dtype=float32))
+    >>> best, nearest = sweep.run(Ticker(None, len(sweep)))
+    >>> best.result()[0]
+    array([[0],
+           [1],
+           [2]])
     """
 
     def __init__(self, queries: Rows, keys: Rows, k: int, n_neighbours: int, width: int) -> None:
@@ -62,8 +65,8 @@ class Sweep:
     def __len__(self) -> int:
         return 2 * len(self._strips) * len(self._blocks)
 
-    def run(self, tick: Ticker) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return row numbers and scores, best first."""
+    def run(self, tick: Ticker) -> tuple[Best, Best]:
+        """Return the best keys by half of CSLS, and the nearest keys by cosine, of each query."""
         queries = read_block(self._queries, slice(0, len(self._queries)))
         held = np.empty((len(queries.vectors), self._strips[0].stop), dtype=np.float32)
         nearest, best = Best(len(queries.vectors), self._csls_k), Best(len(queries.vectors), self._k)
@@ -73,8 +76,7 @@ class Sweep:
             keys = read_block(self._keys, columns)
             half = self._multiply(queries, keys, columns, scores, nearest, tick) / np.float32(2)
             self._rank(queries, keys, columns, scores, half, best, tick)
-        indices, found = best.result()
-        return indices, 2 * found - nearest.means()[:, None]
+        return best, nearest
 
     def _multiply(
         self,

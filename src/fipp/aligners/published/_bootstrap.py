@@ -14,9 +14,8 @@ from sklearn.utils._param_validation import StrOptions
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, MAX_WORDS, MEMORY
-from fipp.aligners._mutual_pairs import mutual_pairs
 from fipp.linalg import cross_products, matmul_blocks, rotation
-from fipp.retrieve import neighbours
+from fipp.retrieve import mutual_neighbours, neighbours
 
 
 class BootstrapProcrustes(BaseAligner):
@@ -112,9 +111,9 @@ class BootstrapProcrustes(BaseAligner):
         self.map_, self.induced_pairs_ = omega.astype(np.float32), found
 
     def _induce(self, source: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray[np.int64]:
-        found, similarities = mutual_pairs(source, target, retrieval=self.retrieval, max_memory=self.max_memory)
-        if self.retrieval == "cosine":  # words at right angles or more have nothing in common
-            found = found[similarities > 0]
+        mutual = mutual_neighbours(source, target, retrieval=self.retrieval, max_memory=self.max_memory)
+        # Words at right angles or more have nothing in common.
+        found = mutual.pairs[mutual.scores > 0] if self.retrieval == "cosine" else mutual.pairs
         if not self.keep_seed:
             return found
         # Words with a known translation take part in the search, so that a word nearest to one of them stays unpaired.

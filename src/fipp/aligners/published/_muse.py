@@ -14,17 +14,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from fipp._optional import require
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner, LearnsFrom
+from fipp.aligners._consistency import beats_chance, compare_with_chance
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE
-from fipp.aligners._mutual_pairs import mutual_pairs
 from fipp.exceptions import FippError, warn
 from fipp.linalg import cross_products, matmul_blocks, rotation, single_threaded_blas, unit_rows
 from fipp.linalg._torch import one_torch_thread
-from fipp.retrieve import neighbours
+from fipp.retrieve import MutualNeighbours, mutual_neighbours
 
-# Where consistency must lie between that of a random start, 0, and certainty, 1. In 300 dimensions with 5,000 words, it
-# is 0.8 where the right map is found (English and French) and below 0.1 where it is not (another game; English and
-# Finnish). Unrelated random spaces reach 0.2 in 40 or 100 dimensions, and 0.4 in 10.
-_HALF_WAY = 0.5
 _LEAK = 0.2
 
 
@@ -92,13 +88,13 @@ class MUSE(BaseAligner):
     restart_criteria_ : ndarray of shape (n_restarts,)
         With ``"adversarial"``, the criterion of each game after refinement.
     consistency_ : float
-        With ``"adversarial"``, the share of mutual pairs that a rotation of the other half of the mutual pairs finds
-        again, by cosine among the ``max_words`` target words.
+        With ``"adversarial"``, the mean reciprocal rank, by cosine, of half of the mutual pairs under a rotation
+        learned from the other half, among the 3,000 most frequent words.
     chance_consistency_ : float
-        The same after refining a random rotation. In few dimensions, chance pairs agree with each other too.
+        The same after refining random rotations. In few dimensions, chance pairs agree with each other too.
     collapsed_ : bool
-        With ``"adversarial"``, whether ``consistency_`` is less than half way from that to 1: then it has most likely
-        found nothing, and a warning says so. In few dimensions, the right map of noisy vectors may cause it too.
+        With ``"adversarial"``, whether ``consistency_`` is less than a fifth of the way from that to 1: then it has
+        most likely found nothing, and a warning says so.
     pairs_ : ndarray of shape (c, 2)
         The given pairs; none with ``"adversarial"``.
     induced_pairs_ : ndarray of shape (k, 2)
@@ -215,19 +211,16 @@ class MUSE(BaseAligner):
 
     def _compare_with_chance(self, refinement: Refinement) -> None:
         """Warn if the dictionary is hardly more consistent than after a random start: then nothing was found."""
-        shape = refinement.source.shape[1], refinement.target.shape[1]
-        random = rotation(np.random.default_rng(self.random_state).standard_normal(shape)).astype(np.float32)
-        by_chance = refinement.best(random, keep_start=False)
-        self.consistency_, self.chance_consistency_ = (
-            refinement.consistency(omega, self.random_state) for omega in (self.map_, by_chance.map)
+        self.consistency_, self.chance_consistency_ = compare_with_chance(
+            refinement.source, refinement.target, self.map_, self.random_state
         )
-        chance = self.chance_consistency_
-        self.collapsed_ = self.consistency_ < chance + _HALF_WAY * (1 - chance)
+        self.collapsed_ = not beats_chance(self.consistency_, self.chance_consistency_)
         if self.collapsed_:
             warn(
-                f"the adversarial start has most likely found nothing: {self.consistency_:.0%} of its pairs are found "
-                f"again by the others, and {chance:.0%} after a random start. Give known pairs, or try another "
-                "random_state, more n_restarts or n_steps"
+                "the adversarial start has most likely found nothing: rotations learned from half of its pairs find "
+                f"the other half at a mean reciprocal rank of {self.consistency_:.2f}, and of "
+                f"{self.chance_consistency_:.2f} after a random start. Give known pairs, or try another random_state, "
+                "more n_restarts or n_steps"
             )
 
 
@@ -252,8 +245,8 @@ class Refinement:
     >>> refinement = Refinement(Y, Y, n_iterations=3)
     >>> nearly = np.linalg.qr(np.eye(4) + 0.1 * Y[:4])[0].astype(np.float32)
     >>> refined = refinement.best(nearly * np.sign(np.diag(nearly)))
-    >>> bool(np.allclose(refined.map, np.eye(4), atol=1e-5)), refinement.consistency(refined.map)
-    (True, 1.0)
+    >>> bool(np.allclose(refined.map, np.eye(4), atol=1e-5))
+    True
     """
 
     source: NDArray[np.float32]
@@ -270,12 +263,13 @@ class Refinement:
         omega, pairs, best = start, np.empty((0, 2), np.int64), None
         steps = Steps(progress, self.n_iterations + 1)
         for done in range(self.n_iterations + 1):
-            forth, criterion = self._translations(omega)
+            mutual = self._mutual(omega)
+            criterion = self._criterion(omega, mutual)
             comparable = best is not None and (keep_start or best.n_iterations > 0)
             if best is None or not comparable or criterion > best.criterion:
                 best = Refined(omega, pairs, criterion, done)
             if done < self.n_iterations:
-                pairs = self._mutual(forth, omega)
+                pairs = mutual.pairs
                 if not len(pairs):
                     break
                 omega = self._rotation(pairs)
@@ -284,41 +278,15 @@ class Refinement:
         assert best is not None  # there is always the start
         return best
 
-    def consistency(self, omega: NDArray[np.float32], random_state: int = 0) -> float:
-        """Return the share of mutual pairs that a rotation of other mutual pairs finds again.
-
-        The pairs that are mutual under ``omega`` are divided into two random halves; the rotation of either half looks
-        for the partners of the other by cosine among all target words.
-        """
-        pairs = mutual_pairs(
-            matmul_blocks(self.source, omega), self.target, retrieval="csls", max_memory=self.max_memory
-        )[0]
-        if len(pairs) < 2:
-            return 0.0
-        dealt = np.random.default_rng(random_state).permutation(len(pairs))
-        halves = [pairs[np.sort(half)] for half in np.array_split(dealt, 2)]
-        found = sum(self._n_found(*both) for both in (halves, halves[::-1]))
-        return found / len(pairs)
-
-    def _n_found(self, known: NDArray[np.int64], wanted: NDArray[np.int64]) -> int:
-        omega = self._rotation(known)
-        queries = matmul_blocks(self.source[wanted[:, 0]], omega)
-        nearest = neighbours(queries, self.target, 1, max_memory=self.max_memory).indices[:, 0]
-        return int(np.count_nonzero(nearest == wanted[:, 1]))
-
-    def _translations(self, omega: NDArray[np.float32]) -> tuple[NDArray[np.int64], float]:
-        """Return the best target word by CSLS of each source word, and the mean cosine of these pairs."""
+    def _mutual(self, omega: NDArray[np.float32]) -> MutualNeighbours:
+        """Return the words that are each other's best translation by CSLS."""
         moved = matmul_blocks(self.source, omega)
-        best = neighbours(moved, self.target, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
-        cosines = np.einsum("ij,ij->i", unit_rows(moved), unit_rows(self.target[best]))
-        return best, float(cosines.mean(dtype=np.float64))
+        return mutual_neighbours(moved, self.target, retrieval="csls", max_memory=self.max_memory)
 
-    def _mutual(self, forth: NDArray[np.int64], omega: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Return the pairs in which each word is the best translation of the other."""
-        moved = matmul_blocks(self.source, omega)
-        back = neighbours(self.target, moved, 1, retrieval="csls", max_memory=self.max_memory).indices[:, 0]
-        agree = np.flatnonzero((back[forth] == np.arange(len(forth))) & self.source.any(axis=1))
-        return np.stack([agree, forth[agree]], axis=1)
+    def _criterion(self, omega: NDArray[np.float32], mutual: MutualNeighbours) -> float:
+        """Return the mean cosine of all source words with their best translation."""
+        moved, translations = matmul_blocks(self.source, omega), self.target[mutual.nearest]
+        return float(np.einsum("ij,ij->i", unit_rows(moved), unit_rows(translations)).mean(dtype=np.float64))
 
     def _rotation(self, pairs: NDArray[np.int64]) -> NDArray[np.float32]:
         source, target = pairs.T

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, AUTO, COUNT, MAX_WORDS, MEMORY, POSITIVE, SMALLER_SHARE
+from fipp.aligners._holdout import EarlyStopping, spread_part
 from fipp.aligners._ranking_loss import RelaxedCSLS
 from fipp.linalg import cross_products, rotation, single_threaded_blas
 from fipp.retrieve import ranks_of_gold
@@ -150,13 +151,11 @@ class RCSLS(BaseAligner):
         steps.finish()
 
     def _held_out(self) -> NDArray[np.bool_]:
-        """Mark the pairs to hold out, those of source words at regular intervals from the frequent to the rare."""
-        words, position = np.unique(self.pairs_[:, 0], return_inverse=True)
-        if self.holdout is None or self.holdout * len(words) < _FEWEST_HELD_OUT or self.n_iterations == 0:
+        """Mark the pairs to hold out; none if they would be too few to say when to stop."""
+        n_words = len(np.unique(self.pairs_[:, 0]))
+        if self.holdout is None or self.holdout * n_words < _FEWEST_HELD_OUT or self.n_iterations == 0:
             return np.zeros(len(self.pairs_), dtype=bool)
-        number = np.arange(len(words) + 1) * self.holdout
-        chosen = np.floor(number[1:]) > np.floor(number[:-1])
-        return chosen[position]
+        return spread_part(self.pairs_[:, 0], self.holdout)
 
     def _best_number_of_steps(
         self,
@@ -166,7 +165,7 @@ class RCSLS(BaseAligner):
         steps: Steps,
     ) -> int:
         """Return the number of steps with the best score of held-out pairs; all of them if none are held out."""
-        held_out, scores = self._held_out(), []
+        held_out, stopping = self._held_out(), EarlyStopping(_PATIENCE)
         self.holdout_scores_ = np.empty(0)
         if not held_out.any():
             return self.n_iterations
@@ -179,13 +178,13 @@ class RCSLS(BaseAligner):
         for W, _ in islice(self._descend(loss), self.n_iterations + 1):
             mapped = X_s[held_out] @ W.astype(np.float32)
             ranks = ranks_of_gold(mapped, keys, np.arange(len(gold)), gold, max_memory=self.max_memory)
-            scores.append(float(np.mean(1 / ranks)))
-            if len(scores) > 1:
+            stop = stopping(float(np.mean(1 / ranks)))
+            if len(stopping.scores) > 1:
                 steps()
-            if len(scores) - 1 - int(np.argmax(scores)) >= _PATIENCE:
+            if stop:
                 break
-        self.holdout_scores_ = np.array(scores)
-        return int(np.argmax(scores))
+        self.holdout_scores_ = np.array(stopping.scores)
+        return stopping.best_step
 
     def _descend(self, loss: RelaxedCSLS) -> Iterator[tuple[NDArray[np.float64], float]]:
         """Yield the Procrustes rotation and the map after each step, with their losses, while the loss falls."""
