@@ -17,12 +17,11 @@ from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE, SMALLER_SHARE
 from fipp.aligners._holdout import EarlyStopping, enough_parts
 from fipp.aligners._ranking_loss import Contest, relaxed_csls
-from fipp.aligners._score import best_reciprocal_ranks
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import cross_products, matmul_blocks, unit_rows
-from fipp.retrieve import neighbours
+from fipp.retrieve import best_reciprocal_ranks, neighbours
 
 # With fewer source words, too few can be held out to tell a gain from chance.
 _FEWEST_TO_CHOOSE = 50
@@ -217,7 +216,7 @@ class _HeldOutDescent:
     def ranks(self) -> NDArray[np.float64]:
         """Return 1 / rank of the best translation of each held-out word."""
         queries, keys = matmul_blocks(self._queries, self.descent.P), matmul_blocks(self._keys, self.descent.Q)
-        return best_reciprocal_ranks(queries, keys, self._asked, self._gold)
+        return best_reciprocal_ranks(queries, keys, self._asked, self._gold)[0]
 
 
 def first_and(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

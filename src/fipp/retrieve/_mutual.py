@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp._progress import Progress, Steps
-from fipp.retrieve._neighbours import best_keys, search
-from fipp.retrieve._options import Settings, Ticker
-from fipp.retrieve._rows import Rows
-from fipp.retrieve._scores import Scan
+from fipp.retrieve._hubs import best_keys
+from fipp.retrieve._options import Settings
+from fipp.retrieve._scan import Rows, Scan
+from fipp.retrieve._search import search
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +87,6 @@ def mutual_neighbours(
     wanted, position = np.unique(nearest, return_inverse=True)
     scan = Scan(b.pick(wanted), a, max_memory)
     offsets = None if there.nearness is None else there.nearness / np.float32(2)
-    back = best_keys(scan, 1, Ticker(steps.part(), len(scan)), offsets).result()[0]
+    back = best_keys(scan, 1, Steps(steps.part(), len(scan)), offsets).result()[0]
     mutual = (back[position, 0] == np.arange(len(a))) & a.matrix.any(axis=1) & b.matrix[nearest].any(axis=1)
     return MutualNeighbours(np.stack([np.arange(len(a)), nearest], axis=1)[mutual], scores[mutual], nearest)
