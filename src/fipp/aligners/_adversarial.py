@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg import Progress, cross_products, rotation, single_threaded_blas
-from fipp.linalg._torch import one_torch_thread, torch_for
+from fipp._optional import require
+from fipp.linalg import Progress, cross_products, one_torch_thread, rotation, single_threaded_blas
 
 _LEAK = 0.2
 _REPORTS = 100
@@ -46,7 +46,7 @@ def adversarial_map(
     progress : callable, optional
         Called as ``progress(done, total)``.
     """
-    torch = torch_for("the adversarial start of MUSE")
+    torch = require("torch", "the adversarial start of MUSE", extra="torch")
     p = min(game.n_components, X.shape[1], Y.shape[1])
     sides = principal_axes(X, p), principal_axes(Y, p)
     source, target = (_of_mean_length_1(V @ axes) for V, axes in zip((X, Y), sides, strict=True))

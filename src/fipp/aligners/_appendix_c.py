@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg import Progress, cross_products, single_threaded_blas, thin_svd
-from fipp.linalg._factor import ThinFactors
+from fipp.linalg import Progress, ThinFactors, cross_products, single_threaded_blas, thin_svd
 from fipp.retrieve import neighbours
 
 Rule = Literal["one-to-one", "mutual", "one-way"]

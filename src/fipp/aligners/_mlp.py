@@ -12,8 +12,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._ridge import Ridge
-from fipp.linalg import Progress, single_threaded_blas
-from fipp.linalg._network import LOSSES, ResidualNetwork, Training
+from fipp.linalg import LOSSES, Progress, ResidualNetwork, Training, single_threaded_blas
 
 _AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
 # With fewer pairs nothing is held out, and the map stays the ridge regression.

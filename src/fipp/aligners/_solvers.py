@@ -19,6 +19,7 @@ from fipp.linalg import (
     FilteredObjective,
     GramTiles,
     Progress,
+    ThinFactors,
     descend,
     filtered_gram,
     positive_root,
@@ -27,7 +28,6 @@ from fipp.linalg import (
     target_share,
     thin_svd,
 )
-from fipp.linalg._factor import ThinFactors
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def _make_aligner(
     """Make an aligner of what the user gave and nothing else, and refuse now what `fit` would refuse later."""
     from fipp._inputs import make_aligner
     from fipp.exceptions import FippError
-    from fipp.linalg._memory import parse_memory
+    from fipp.linalg import parse_memory
     from fipp.preprocess import make_preprocess, with_components
 
     aligner = make_aligner(method, others or {})

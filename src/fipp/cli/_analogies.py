@@ -51,7 +51,7 @@ def command(
     from fipp import Alignment
     from fipp.evaluate import analogies, cross_analogies, load_analogies
     from fipp.evaluate._analogy import check_method
-    from fipp.linalg._memory import parse_memory
+    from fipp.linalg import parse_memory
 
     report = _console.Reporter(quiet or as_json)
     check_method(method)

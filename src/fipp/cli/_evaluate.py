@@ -82,7 +82,7 @@ def command(
     from fipp import Alignment
     from fipp.evaluate._slices import BANDS
     from fipp.exceptions import FippError
-    from fipp.linalg._memory import parse_memory
+    from fipp.linalg import parse_memory
     from fipp.retrieve._options import check_beta, check_retrieval
 
     report = _console.Reporter(quiet or as_json)

@@ -35,7 +35,7 @@ def command(
 
     Unknown words are named on standard error and left out. If no word is known, that is an error (exit code 2).
     """
-    from fipp.linalg._memory import parse_memory
+    from fipp.linalg import parse_memory
     from fipp.retrieve._options import check_beta, check_retrieval
 
     report = _console.Reporter(quiet or as_json)

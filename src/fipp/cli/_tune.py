@@ -71,7 +71,7 @@ def command(
 
     Source words are divided, so that none is both learned from and looked up. Keep a test dictionary out of this.
     """
-    from fipp.linalg._memory import parse_memory
+    from fipp.linalg import parse_memory
     from fipp.retrieve._options import check_retrieval
     from fipp.selection import select
     from fipp.selection._grid import batches, check_grid

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from fipp.evaluate._analogy_file import Analogy, load_analogies
 from fipp.exceptions import FippError
 from fipp.io import Vectors
-from fipp.linalg import unit_rows
-from fipp.linalg._memory import rows_per_block
+from fipp.linalg import rows_per_block, unit_rows
 from fipp.retrieve._options import check_count
 
 if TYPE_CHECKING:

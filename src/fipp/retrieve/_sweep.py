@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg import n_threads, ordered_map, row_blocks
-from fipp.linalg._memory import parse_memory
+from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks
 from fipp.retrieve._best import Best
 from fipp.retrieve._collect import Collector
 from fipp.retrieve._options import Ticker

@@ -19,8 +19,7 @@ from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._score import reciprocal_ranks
 from fipp.exceptions import FippWarning
 from fipp.io import Vectors
-from fipp.linalg import Progress
-from fipp.linalg._memory import parse_memory
+from fipp.linalg import Progress, parse_memory
 from fipp.preprocess import make_preprocess
 from fipp.retrieve._options import check_retrieval
 from fipp.selection._grid import Grid, batches, check_grid, combinations, configure, distance_from
