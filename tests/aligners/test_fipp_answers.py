@@ -5,10 +5,10 @@ import pickle
 import warnings
 from itertools import product
 
-import fipp_reference as reference
 import joblib
 import numpy as np
 import pytest
+from fipp_problems import related_vocabularies, unit_length
 from threadpoolctl import threadpool_limits
 
 from fipp import FIPP, FippError, FippWarning, Procrustes
@@ -19,7 +19,7 @@ SOLVERS = ["linear", "eigen", "sgd"]
 
 @pytest.fixture
 def spaces(rng):
-    return reference.related_vocabularies(rng, 120, 8, 6)
+    return related_vocabularies(rng, 120, 8, 6)
 
 
 def seed_pairs(c):
@@ -56,7 +56,7 @@ def test_one_pair_is_mapped_in_the_direction_of_its_target(spaces):
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("preprocess", ["isotropic", "unit", None])
 def test_an_empty_filter_is_warned_of_and_only_rotates_the_source(rng, solver, preprocess):
-    X, Y = reference.related_vocabularies(rng, 120, 6, 6)
+    X, Y = related_vocabularies(rng, 120, 6, 6)
     with pytest.warns(FippWarning, match=r"kept no inner product at ε = 0\.0.*only rotated"):
         aligner = FIPP(0.0, solver=solver, preprocess=preprocess, n_steps=50).fit(X, Y)
     assert aligner.kept_fraction_ == 0
@@ -387,12 +387,12 @@ def test_a_pickle_is_small_although_the_seed_is_large(rng):
 
 @pytest.mark.parametrize(("d1", "d2"), [(5, 5), (4, 6), (6, 4)])
 def test_procrustes_is_the_rotation_of_the_svd(rng, d1, d2):
-    X, Y = reference.related_vocabularies(rng, 80, d1, d2)
+    X, Y = related_vocabularies(rng, 80, d1, d2)
     aligner = Procrustes().fit(X, Y, seed_pairs(50))
-    X_s, X_t = reference.unit_length(X)[:50], reference.unit_length(Y)[:50]
+    X_s, X_t = unit_length(X)[:50], unit_length(Y)[:50]
     U, _, Vt = np.linalg.svd(X_s.T @ X_t, full_matrices=False)
     np.testing.assert_allclose(aligner.map_, U @ Vt, atol=1e-4)
-    np.testing.assert_allclose(aligner.transform(X), reference.unit_length(X) @ U @ Vt, atol=1e-4)
+    np.testing.assert_allclose(aligner.transform(X), unit_length(X) @ U @ Vt, atol=1e-4)
     assert aligner.score(X, Y) > 0.5
 
 
@@ -409,7 +409,7 @@ def test_the_score_is_the_mean_reciprocal_rank_by_cosine(spaces):
 
 @pytest.mark.parametrize("self_learning", [0, 100])
 def test_the_map_has_the_same_bits_whatever_the_number_of_threads(self_learning):
-    X, Y = reference.related_vocabularies(np.random.default_rng(5), 2000, 60, 70)
+    X, Y = related_vocabularies(np.random.default_rng(5), 2000, 60, 70)
     pairs = seed_pairs(1200)
     maps, moved = [], []
     for threads in (1, 2):

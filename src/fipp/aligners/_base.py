@@ -133,7 +133,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
 
     @property
     def path_settings(self) -> tuple[str, ...]:
-        """Names of the settings whose values share most of the work in `fit_many`; none unless a method has some."""
+        """Names of the settings whose values share most of the work in `fit_many`."""
         return ()
 
     def fit_many(
@@ -145,27 +145,40 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         settings: Sequence[Mapping[str, Any]],
         progress: Progress | None = None,
     ) -> list[Self]:
-        """Fit a copy of this aligner for each of several settings, sharing the work where the method can.
+        """Fit a copy of this aligner for each of several settings.
+
+        Settings that differ in ``path_settings`` only share most of the work.
 
         Parameters
         ----------
         X, Y, pairs, progress
             As for `fit`.
         settings : sequence of dict
-            What each copy has other than this aligner.
+            The settings in which each copy differs from this aligner.
 
         Returns
         -------
         list of aligners
             Fitted, in the order of ``settings``.
         """
-        return [clone(self).set_params(**changed).fit(X, Y, pairs, progress=progress) for changed in settings]
+        copies = [clone(self).set_params(**changed) for changed in settings]
+        if not self.path_settings or not all(set(changed) <= set(self.path_settings) for changed in settings):
+            return [copy.fit(X, Y, pairs, progress=progress) for copy in copies]
+        for copy in copies:
+            copy._validate_params()
+        shared = clone(self)
+        with single_threaded_blas:
+            X_s, X_t = shared._seed_rows(*shared._check(X, Y, pairs), progress)
+            for copy in copies:
+                vars(copy).update({name: value for name, value in vars(shared).items() if name.endswith("_")})
+            self._fit_together(copies, X_s, X_t, progress)
+        return copies
 
-    def _prepare(
-        self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None, progress: Progress | None
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Check everything, fit the preprocessing, and give the preprocessed vectors of the pairs, X_s and X_t."""
-        return self._seed_rows(*self._check(X, Y, pairs), progress)
+    def _fit_together(
+        self, copies: list[Self], X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None
+    ) -> None:
+        """Fit copies that differ in ``path_settings`` only on the preprocessed vectors of the same pairs."""
+        raise AssertionError("every aligner with path_settings has its own")
 
     def _check(
         self,
