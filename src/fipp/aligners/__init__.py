@@ -17,6 +17,7 @@ from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._ridge import LowRank, Ridge
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
+from fipp.aligners._state import from_model, from_state, register, to_model, to_state
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners._vecmap import VecMap
 
@@ -51,6 +52,8 @@ METHODS: dict[str, BaseAligner] = {
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
+register(*map(type, METHODS.values()))
+
 __all__ = [
     "CCA",
     "DLV",
@@ -74,4 +77,8 @@ __all__ = [
     "Spectral",
     "Unsupervised",
     "VecMap",
+    "from_model",
+    "from_state",
+    "to_model",
+    "to_state",
 ]

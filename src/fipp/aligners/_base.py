@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._progress import Progress
 from fipp._validation import as_matrix, as_pairs, as_weights
+from fipp.aligners._state import from_model, to_model
 from fipp.exceptions import FippError, warn
+from fipp.io._model import read_model, write_model
 from fipp.linalg import affine, ordered_map, row_blocks, single_threaded_blas
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import ranks_of_gold
@@ -44,6 +47,9 @@ class BaseAligner(TransformerMixin, BaseEstimator):
 
     takes_weights: ClassVar[bool] = False
     """Whether `fit` takes ``sample_weight``."""
+
+    calculated_before_saving: ClassVar[tuple[str, ...]] = ()
+    """Fitted attributes that are calculated when first read, and that a saved model should have."""
 
     preprocess: Any
 
@@ -324,6 +330,60 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         rows = as_pairs(None, len(np.asarray(X)), len(np.asarray(Y)))
         ranks = ranks_of_gold(self.transform(X), self.transform_target(Y), rows[:, 0], rows[:, 1])
         return float(np.mean(1 / ranks))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted aligner to one small file (safetensors with a JSON header), without any vectors.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; written whole or not at all.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from fipp import Procrustes
+        >>> X = np.random.default_rng(0).standard_normal((20, 4))
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "old-to-new.fipp")
+        >>> Procrustes().fit(X, X[:, ::-1]).save(path)
+        >>> Procrustes.load(path).transform(X).shape
+        (20, 4)
+        """
+        check_is_fitted(self)
+        write_model(path, *to_model(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read an aligner that `save` wrote, or that of a file that `fipp.Alignment.save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. ``BaseAligner.load`` takes any aligner; a method's own ``load`` refuses other methods.
+
+        Returns
+        -------
+        aligner
+        """
+        aligner = from_model(*read_model(path))
+        if not isinstance(aligner, cls):
+            found = type(aligner).__name__
+            raise FippError(f"{path} holds an aligner of the class {found}, not {cls.__name__}: use {found}.load")
+        return aligner
+
+    def _check_shapes(self) -> None:
+        """Refuse a model whose arrays do not fit together."""
+        k = self.n_features_out_ if self.target_map_ is None else self.map_.shape[1]
+        expected = {
+            "map_": (self.n_features_in_, k),
+            "target_map_": (self.n_features_out_, k),
+            "offset_": (k,),
+            "target_offset_": (k,),
+        }
+        for name, shape in expected.items():
+            array = getattr(self, name)
+            if array is not None and array.shape != shape:
+                raise FippError(f"the model is damaged: its {name.removesuffix('_')} is {array.shape}, not {shape}")
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         """Learn from checked vocabularies, ``pairs_`` and the preprocessing; most methods look at the pairs only."""

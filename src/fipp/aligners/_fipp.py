@@ -154,7 +154,7 @@ class FIPP(BaseAligner):
         "lam": (0.25, 0.5, 0.75, 1.0, 1.25),
     }
 
-    calculated_when_read: ClassVar[tuple[str, ...]] = ("deviation_", "spectrum_")
+    calculated_before_saving: ClassVar[tuple[str, ...]] = ("deviation_", "spectrum_")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "epsilon": [Interval(Real, 0, None, closed="left"), None],
@@ -283,7 +283,7 @@ class FIPP(BaseAligner):
         [(50, 8), (50, 6), (50, 8)]
         """
         if not hasattr(self, "_seed"):
-            raise AttributeError("seed vectors are not kept with a copied or loaded model: fit it again")
+            raise AttributeError("the seed vectors are known only where the model was fitted, not in a copy or a file")
         X_s, X_t, solution = self._seed
         return X_s, X_t, X_s @ solution.W.astype(np.float32) if solution.aligned is None else solution.aligned
 

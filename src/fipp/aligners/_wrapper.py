@@ -42,6 +42,10 @@ class WrappingAligner(BaseAligner):
         """The map of the target of ``aligner_``, if it has one."""
         return self.aligner_.target_map_
 
+    def _check_shapes(self) -> None:
+        """Refuse a model whose arrays do not fit together."""
+        self.aligner_._check_shapes()
+
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return source vectors in the shared space.
 
