@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, found_pairs
+from fipp._progress import Progress
 from fipp.aligners import BaseAligner, from_model, to_model
 from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
 from fipp.evaluate._seen import seed_keys, seen_queries
@@ -19,7 +20,6 @@ from fipp.evaluate._slices import Slice
 from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Vectors
 from fipp.io._model import read_model, write_model
-from fipp.linalg import Progress
 from fipp.retrieve import neighbours
 from fipp.retrieve._options import corrects_hubs
 
@@ -82,17 +82,23 @@ class Alignment:
         dimensions = f"{self.aligner.n_features_in_} to {self.aligner.n_features_out_} dimensions"
         return f"Alignment({type(self.aligner).__name__}, {dimensions}, {len(self.aligner.pairs_)} pairs)"
 
-    def transform(self, vectors: Vectors | None = None) -> Vectors:
+    @overload
+    def transform(self, vectors: Vectors | None = None) -> Vectors: ...
+
+    @overload
+    def transform(self, vectors: ArrayLike) -> NDArray[np.float32]: ...
+
+    def transform(self, vectors: Vectors | ArrayLike | None = None) -> Vectors | NDArray[np.float32]:
         """Return source vectors in the shared space; all of the source by default.
 
         Parameters
         ----------
-        vectors : Vectors, optional
-            Of the source's kind; they need not be those that the map was learned from.
+        vectors : Vectors or array of shape (n, d1), optional
+            Vectors of the same model as the source; the map need not have been learned from them.
 
         Returns
         -------
-        Vectors
+        Vectors, or ndarray of shape (n, k) for an array
 
         Examples
         --------
@@ -102,21 +108,31 @@ class Alignment:
         Vectors(8000 words, 300 dimensions)
         """
         vectors = self._side("source") if vectors is None else vectors
+        if not isinstance(vectors, Vectors):
+            return self.aligner.transform(vectors)
         return Vectors(vectors.words, self.aligner.transform(vectors.matrix))
 
-    def transform_target(self, vectors: Vectors | None = None) -> Vectors:
+    @overload
+    def transform_target(self, vectors: Vectors | None = None) -> Vectors: ...
+
+    @overload
+    def transform_target(self, vectors: ArrayLike) -> NDArray[np.float32]: ...
+
+    def transform_target(self, vectors: Vectors | ArrayLike | None = None) -> Vectors | NDArray[np.float32]:
         """Return target vectors in the shared space; all of the target by default.
 
         Parameters
         ----------
-        vectors : Vectors, optional
-            Of the target's kind.
+        vectors : Vectors or array of shape (m, d2), optional
+            Vectors of the same model as the target.
 
         Returns
         -------
-        Vectors
+        Vectors, or ndarray of shape (m, k) for an array
         """
         vectors = self._side("target") if vectors is None else vectors
+        if not isinstance(vectors, Vectors):
+            return self.aligner.transform_target(vectors)
         return Vectors(vectors.words, self.aligner.transform_target(vectors.matrix))
 
     def translate(

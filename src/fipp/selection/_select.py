@@ -136,7 +136,7 @@ def select(
     if refit:
         chosen = configure(aligner, table[best].params)
         if words:
-            alignment = align(source, target, lexicon, chosen, progress=steps.next())  # type: ignore[arg-type]
+            alignment = align(source, target, lexicon, chosen, progress=steps.next())
             chosen = alignment.aligner
         else:
             chosen.fit(X, Y, pairs, progress=steps.next())
