@@ -59,7 +59,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         ndarray of shape (n, d), float32
         """
         check_is_fitted(self)
-        X = as_matrix(X, "X", n_columns=self.n_features_in_)
+        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__)
         out = np.empty(X.shape, dtype=np.float32)
 
         def fill(rows: slice) -> None:

@@ -262,9 +262,9 @@ def test_what_is_no_matrix_is_refused(spaces, bad):
 def test_vectors_of_another_dimension_are_refused(spaces):
     X, Y = spaces
     aligner = FIPP().fit(X, Y)
-    with pytest.raises(FippError, match="X has 6 dimensions, but the model was fitted on vectors of 8"):
+    with pytest.raises(FippError, match="X has 6 features, but FIPP is expecting 8 features as input"):
         aligner.transform(Y)
-    with pytest.raises(FippError, match="Y has 8 dimensions, but the model was fitted on vectors of 6"):
+    with pytest.raises(FippError, match="Y has 8 features, but FIPP is expecting 6 features as input"):
         aligner.transform_target(X)
 
 

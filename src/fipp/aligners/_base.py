@@ -276,7 +276,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
             k is d2 unless the method maps the target as well.
         """
         check_is_fitted(self)
-        X = as_matrix(X, "X", n_columns=self.n_features_in_)
+        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__)
         return self._mapped(
             X, self.map_.shape[1], lambda rows: self._map_source(self.source_preprocess_.transform(rows))
         )
@@ -293,7 +293,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         ndarray of shape (m, k), float32
         """
         check_is_fitted(self)
-        Y = as_matrix(Y, "Y", n_columns=self.n_features_out_)
+        Y = as_matrix(Y, "Y", n_columns=self.n_features_out_, owner=type(self).__name__)
         k = self.map_.shape[1]
         return self._mapped(Y, k, lambda rows: self._map_target(self.target_preprocess_.transform(rows)))
 
