@@ -25,25 +25,24 @@ _NO_PAIRS.flags.writeable = False
 # Numbers up to this stay in the range of float32 when inner products are squared and summed.
 _LARGEST = 1e8
 
-
 LearnsFrom = Literal["pairs", "identical", "spelling", "nothing"]
 
 
 class BaseAligner(TransformerMixin, BaseEstimator):
-    """What all aligners share: checking, preprocessing that is kept with the model, mapping block by block.
+    """The base class of all aligners: it checks the input, keeps the preprocessing with the model, and maps vectors.
 
-    A subclass sets ``map_`` of shape (d1, k) in ``_fit_seed``, or in ``_fit_vocabulary`` if it looks at more than the
-    pairs, and where its mathematics has them ``target_map_`` of shape (d2, k) and the offsets added to either side.
+    A subclass sets ``map_`` of shape (d1, k) in ``_fit_seed``, or in ``_fit_vocabulary`` if it learns from more than
+    the pairs. If its mathematics has them, it also sets ``target_map_`` of shape (d2, k) and the offset of either side.
     """
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    """Values of the settings that `fipp.selection.select` tries unless told otherwise."""
+    """Values of the settings that tuning tries by default."""
 
     same_dimensions: ClassVar[bool] = False
     """Whether both sides must have the same number of dimensions."""
 
     linear: ClassVar[bool] = True
-    """Whether the last that it does to a vector is to multiply it by a map and add an offset."""
+    """Whether it maps a preprocessed vector by a product with ``map_`` and an offset alone."""
 
     takes_weights: ClassVar[bool] = False
     """Whether `fit` takes ``sample_weight``."""
@@ -54,12 +53,12 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     preprocess: Any
 
     pairs_: NDArray[np.int64]
-    """The known pairs, as given, without those that have a vector of zeros; none if the method learns from none."""
+    """The known pairs as given, without those that have a vector of zeros; empty if the method learns from none."""
     induced_pairs_: NDArray[np.int64] = _NO_PAIRS
-    """Pairs that the method found itself and learned from; none unless it looks for some."""
+    """Pairs that the method found itself and learned from; empty unless it looks for some."""
 
     _sample_weight: NDArray[np.float64] | None = None
-    """What each of ``pairs_`` counts, during `fit`."""
+    """The weight of each of ``pairs_``, during `fit`."""
     _guesses: NDArray[np.int64] | None = None
     """Pairs that may be right, during `fit`; None if known pairs were given."""
 
@@ -75,9 +74,9 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     def learns_from(self) -> LearnsFrom:
         """What the method learns from.
 
-        ``"pairs"``: known pairs. ``"identical"``: words that both vocabularies have; ``"spelling"``: words spelled
-        alike, perhaps none. Both are ``guesses`` for `fit`, and so are pairs that it is given. ``"nothing"``: the
-        vocabularies alone.
+        ``"pairs"``: known pairs. ``"identical"``: words that both vocabularies have. ``"spelling"``: words spelled
+        alike, if there are any. ``"nothing"``: the vocabularies alone. Methods that learn from identical words or from
+        spelling take them as ``guesses`` in `fit`, and treat pairs that are given as guesses too.
         """
         return "pairs"
 
@@ -95,7 +94,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         guesses: ArrayLike | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn the map from known pairs, or from what the method learns from without them.
+        """Learn the map from known pairs, or from whatever else the method learns from.
 
         Parameters
         ----------
@@ -106,7 +105,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         pairs : array of shape (c, 2), optional
             Row numbers of known pairs. Without it, row i of X belongs to row i of Y.
         guesses : array of shape (g, 2), optional
-            Row numbers of pairs that may be right, in place of known ones; possibly none. Only for methods with
+            Row numbers of pairs that may be right, instead of known ones; it may be empty. Only for methods with
             ``takes_guesses``.
         progress : callable, optional
             Called as ``progress(done, total)`` during the long part.
@@ -129,11 +128,11 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     ) -> Self:
         if guesses is None and self.learns_from in ("identical", "spelling"):
             guesses = np.empty((0, 2), np.int64) if pairs is None and self.learns_from == "spelling" else pairs
-        # Threads share the work of `ordered_map`; BLAS with threads of its own rounds differently for another number.
+        # `ordered_map` divides the work among threads; threads of BLAS would make rounding depend on their number.
         with single_threaded_blas:
             X, Y = self._check(X, Y, pairs, guesses=guesses, sample_weight=sample_weight)
             self._fit_vocabulary(X, Y, progress)
-        # They belong to this fit, and a model does not keep them.
+        # They belong to this fit and are not kept with the model.
         self._sample_weight = self._guesses = None
         return self
 
@@ -202,12 +201,12 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         X, Y = as_matrix(X, "X"), as_matrix(Y, "Y")
         if self.same_dimensions and X.shape[1] != Y.shape[1]:
             raise FippError(
-                f"{type(self).__name__} needs as many dimensions on both sides, but X has {X.shape[1]} and Y "
-                f"{Y.shape[1]}: take another method, or reduce the larger side first"
+                f"{type(self).__name__} needs the same number of dimensions on both sides, but X has {X.shape[1]} and "
+                f"Y {Y.shape[1]}: take another method, or reduce the larger side first"
             )
         given, weights = self._check_pairs(pairs, guesses, sample_weight, len(X), len(Y))
-        for known_from_an_earlier_fit in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, known_from_an_earlier_fit)
+        for fitted_before in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, fitted_before)
         self.n_features_in_, self.n_features_out_ = X.shape[1], Y.shape[1]
         self.source_preprocess_, self.target_preprocess_ = self._fit_preprocess(X, "X"), self._fit_preprocess(Y, "Y")
         filled = self._filled(X, Y, given)
@@ -224,7 +223,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         n_source: int,
         n_target: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-        """Return the known pairs, each once, and their weights if there are any."""
+        """Return the known pairs, each once, and their weights if any were given."""
         name = type(self).__name__
         if guesses is not None and not self.takes_guesses:
             raise FippError(f"{name} takes no guesses: it learns from {self.learns_from}")
@@ -243,7 +242,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         return checked[X[checked[:, 0]].any(axis=1) & Y[checked[:, 1]].any(axis=1)]
 
     def _fit_preprocess(self, X: NDArray, name: str) -> Any:
-        """Fit the preprocessing of one side, and refuse vectors that it leaves too long to be multiplied."""
+        """Fit the preprocessing of one side; refuse vectors that it leaves too long for products in float32."""
         preprocess = clone(make_preprocess(self.preprocess)).fit(X)
         if max(float(X.max()), -float(X.min())) > _LARGEST:
             large = np.flatnonzero(np.abs(X).max(axis=1) > _LARGEST)
@@ -282,7 +281,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         )
 
     def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:
-        """Return target vectors in the shared space: preprocessed, otherwise as they are unless the method maps them.
+        """Return target vectors in the shared space: preprocessed, and mapped only if the method maps the target too.
 
         Parameters
         ----------
@@ -302,7 +301,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         return affine(rows, self.map_, self.offset_)
 
     def _map_target(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Map preprocessed target vectors; most methods leave them as they are."""
+        """Map preprocessed target vectors; most methods leave them unchanged."""
         return affine(rows, self.target_map_, self.target_offset_)
 
     def _mapped(self, X: NDArray, k: int, map_rows: Callable[[NDArray], NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -386,7 +385,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
                 raise FippError(f"the model is damaged: its {name.removesuffix('_')} is {array.shape}, not {shape}")
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        """Learn from checked vocabularies, ``pairs_`` and the preprocessing; most methods look at the pairs only."""
+        """Learn from checked vocabularies and ``pairs_``; most methods use the vectors of the pairs only."""
         self._fit_seed(*self._seed_rows(X, Y, progress), progress)
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
@@ -397,7 +396,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         return self.pairs_ if self._guesses is None else self._guesses
 
     def _filled(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which pairs have no vector of zeros, which says nothing; warn about the others."""
+        """Return which pairs have no vector of zeros on either side; warn about the others."""
         filled = np.asarray(X[pairs[:, 0]].any(axis=1) & Y[pairs[:, 1]].any(axis=1))
         if len(pairs) and not filled.any():
             raise FippError("every known pair has a vector of zeros on one side: there is nothing to learn from")
@@ -417,7 +416,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
 
 
 class WeightedAligner(BaseAligner):
-    """An aligner for which some known pairs may count for more than others."""
+    """An aligner whose `fit` takes a weight for each known pair."""
 
     takes_weights: ClassVar[bool] = True
 
@@ -438,7 +437,7 @@ class WeightedAligner(BaseAligner):
         X, Y, pairs, guesses, progress
             As for every aligner.
         sample_weight : array of shape (c,), optional
-            How much each pair counts, 1 by default.
+            The weight of each pair, 1 by default.
 
         Returns
         -------

@@ -94,9 +94,9 @@ class FilteredGram:
         return float(self.kept.sum() / len(self.kept) ** 2)
 
     def residual_norms(self, lam: float) -> NDArray[np.float64]:
-        """Return the norm of each row of G* − G_t, from which the Procrustes weights are made."""
+        """Return the norm of each row of G* − G_t, on which the Procrustes weights are based (section 4.2)."""
         a = target_share(self.kept_fraction, lam)
-        # On kept entries G* − G_t = (1 − a)(G_s − G_t), elsewhere G_s − G_t.
+        # On kept entries G* − G_t = (1 − a)(G_s − G_t); elsewhere it is G_s − G_t.
         squared = self.difference - (1 - (1 - a) ** 2) * self.kept_difference
         norms: NDArray[np.float64] = np.sqrt(np.maximum(squared, 0))
         return np.where(norms > self.rounding, norms, 0)

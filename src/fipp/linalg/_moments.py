@@ -1,4 +1,4 @@
-"""Mean and scatter of many vectors, block by block: float32 products, float64 sums."""
+"""Lengths, means and products of many vectors, block by block: float32 products, float64 sums."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def mean_and_scatter(
     prepare : callable
         Applied to blocks of rows, for example `unit_rows`.
     scatter : bool, default=True
-        Whether the scatter matrix is wanted; without it, zeros are returned.
+        Whether to compute the scatter matrix; otherwise zeros are returned.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def mean_and_scatter(
 
     def moments(rows: slice) -> tuple[int, NDArray, NDArray | float]:
         block = prepare(X[rows])
-        # A zero vector says nothing about where the others lie.
+        # Vectors of zeros stand for missing ones and do not count.
         n_rows = int(block.any(axis=1).sum())
         return n_rows, np.ones(len(block), np.float32) @ block, block.T @ block if scatter else 0.0
 
@@ -115,7 +115,7 @@ def cross_products(A: NDArray, B: NDArray, weights: NDArray | None = None) -> ND
 def affine(
     X: NDArray[np.float32], linear: NDArray[np.float32] | None, offset: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Return X · linear + offset, without what is None; rows of zeros, which say nothing, stay zero.
+    """Return X · linear + offset, either of which may be None; rows of zeros stay zero.
 
     Examples
     --------
