@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._validation import as_matrix
 from fipp.exceptions import FippError
-from fipp.linalg import mean_and_scatter, ordered_map, row_blocks, single_threaded_blas, unit_rows
+from fipp.linalg import map_rows, mean_and_scatter, single_threaded_blas, unit_rows
 
 
 class _Preprocessor(TransformerMixin, BaseEstimator):
@@ -60,15 +60,16 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__)
-        out = np.empty(X.shape, dtype=np.float32)
 
-        def fill(rows: slice) -> None:
-            out[rows] = self._apply(X[rows])
-            out[rows][~X[rows].any(axis=1)] = 0
+        def apply(rows: NDArray) -> NDArray[np.float32]:
+            missing = ~rows.any(axis=1)
+            applied = self._apply(rows)
+            if missing.any():
+                applied = applied.copy()  # it may be the caller's
+                applied[missing] = 0
+            return applied
 
-        for _ in ordered_map(fill, row_blocks(len(X))):
-            pass
-        return out
+        return map_rows(apply, X, X.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -119,7 +119,7 @@ def test_a_failed_method_is_a_row_with_its_reason(languages):
     methods = {"equal": EqualDimensions(), "broken": Broken(), "wrong": FIPP(epsilon=-1), "fine": Procrustes()}
     compared = compare_methods(*unequal, methods, apart=False)
     reasons = [score.error for score in compared.scores]
-    assert reasons[0].startswith("EqualDimensions needs the same number of dimensions on both sides, but X has 12 and Y 10")
+    assert reasons[0].startswith("EqualDimensions needs as many dimensions on both sides, but X has 12 and Y 10")
     assert reasons[1] == "ZeroDivisionError: nothing to divide by"
     assert "epsilon" in reasons[2] and reasons[3] is None
     assert compared.best().name == "fine"

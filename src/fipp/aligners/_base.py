@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from fipp._validation import as_matrix, as_pairs, as_weights
 from fipp.aligners._state import from_model, to_model
 from fipp.exceptions import FippError, warn
 from fipp.io._model import read_model, write_model
-from fipp.linalg import affine, ordered_map, row_blocks, single_threaded_blas
+from fipp.linalg import affine, map_rows, single_threaded_blas
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import ranks_of_gold
 
@@ -201,8 +201,8 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         X, Y = as_matrix(X, "X"), as_matrix(Y, "Y")
         if self.same_dimensions and X.shape[1] != Y.shape[1]:
             raise FippError(
-                f"{type(self).__name__} needs the same number of dimensions on both sides, but X has {X.shape[1]} and "
-                f"Y {Y.shape[1]}: take another method, or reduce the larger side first"
+                f"{type(self).__name__} needs as many dimensions on both sides, but X has {X.shape[1]} and Y "
+                f"{Y.shape[1]}: take another method, or reduce the larger side first"
             )
         given, weights = self._check_pairs(pairs, guesses, sample_weight, len(X), len(Y))
         for fitted_before in [name for name in vars(self) if name.endswith("_")]:
@@ -276,9 +276,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__)
-        return self._mapped(
-            X, self.map_.shape[1], lambda rows: self._map_source(self.source_preprocess_.transform(rows))
-        )
+        return map_rows(lambda rows: self._map_source(self.source_preprocess_.transform(rows)), X, self.map_.shape[1])
 
     def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:
         """Return target vectors in the shared space: preprocessed, and mapped only if the method maps the target too.
@@ -293,8 +291,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         Y = as_matrix(Y, "Y", n_columns=self.n_features_out_, owner=type(self).__name__)
-        k = self.map_.shape[1]
-        return self._mapped(Y, k, lambda rows: self._map_target(self.target_preprocess_.transform(rows)))
+        return map_rows(lambda rows: self._map_target(self.target_preprocess_.transform(rows)), Y, self.map_.shape[1])
 
     def _map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Map preprocessed source vectors."""
@@ -303,16 +300,6 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     def _map_target(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Map preprocessed target vectors; most methods leave them unchanged."""
         return affine(rows, self.target_map_, self.target_offset_)
-
-    def _mapped(self, X: NDArray, k: int, map_rows: Callable[[NDArray], NDArray[np.float32]]) -> NDArray[np.float32]:
-        out = np.empty((len(X), k), dtype=np.float32)
-
-        def fill(rows: slice) -> None:
-            out[rows] = map_rows(X[rows])
-
-        for _ in ordered_map(fill, row_blocks(len(X))):
-            pass
-        return out
 
     def score(self, X: ArrayLike, Y: ArrayLike) -> float:
         """Return the mean reciprocal rank of row i of Y among all rows of Y for row i of X, by cosine.

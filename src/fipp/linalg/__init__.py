@@ -10,7 +10,15 @@ from fipp.linalg._gram import (
     target_share,
     transfer_weight,
 )
-from fipp.linalg._moments import affine, cross_products, matmul_blocks, mean_and_scatter, row_blocks, unit_rows
+from fipp.linalg._moments import (
+    affine,
+    cross_products,
+    map_rows,
+    matmul_blocks,
+    mean_and_scatter,
+    row_blocks,
+    unit_rows,
+)
 from fipp.linalg._network import LOSSES, ResidualNetwork, Training
 from fipp.linalg._parallel import (
     n_threads,
@@ -53,6 +61,7 @@ __all__ = [
     "filtered_gram",
     "filtered_product",
     "is_kept",
+    "map_rows",
     "matmul_blocks",
     "mean_and_scatter",
     "n_threads",

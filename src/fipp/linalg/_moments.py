@@ -26,6 +26,25 @@ def row_blocks(n_rows: int, size: int = _ROWS) -> Iterator[slice]:
         yield slice(start, min(start + size, n_rows))
 
 
+def map_rows(function: Callable[[NDArray], NDArray], X: NDArray, n_columns: int) -> NDArray[np.float32]:
+    """Return ``function`` of the rows of ``X``, which has ``n_columns`` for each, block by block on all threads.
+
+    Examples
+    --------
+    >>> map_rows(lambda rows: rows[:, :1] + 1, np.float32([[1, 2], [3, 4]]), 1)
+    array([[2.],
+           [4.]], dtype=float32)
+    """
+    out = np.empty((len(X), n_columns), dtype=np.float32)
+
+    def fill(rows: slice) -> None:
+        out[rows] = function(X[rows])
+
+    for _ in ordered_map(fill, row_blocks(len(X))):
+        pass
+    return out
+
+
 def unit_rows(X: NDArray) -> NDArray[np.float32]:
     """Return a float32 copy of ``X`` whose rows have length 1; rows of zeros stay zero.
 

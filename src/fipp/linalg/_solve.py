@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 from fipp.linalg._gram import FloatArray, GramTiles, is_kept, symmetric_product
-from fipp.linalg._moments import cross_products, row_blocks
-from fipp.linalg._parallel import ordered_map, parse_memory, single_threaded_blas
+from fipp.linalg._moments import cross_products, map_rows
+from fipp.linalg._parallel import parse_memory, single_threaded_blas
 
 # Directions whose singular value is below this fraction of the largest are float32 noise, not data.
 _NOISE = 1e-5
@@ -55,14 +55,8 @@ def thin_svd(X: FloatArray) -> ThinFactors:
     squared, V = squared[::-1], V[:, ::-1]
     keep = squared > _NOISE**2 * squared.max(initial=np.finfo(np.float64).tiny)
     sigma, V = np.sqrt(squared[keep]), np.ascontiguousarray(V[:, keep])
-    Q, inverse = np.empty((len(X), len(sigma)), np.float32), V / sigma
-
-    def fill(rows: slice) -> None:
-        Q[rows] = wide[rows] @ inverse
-
-    for _ in ordered_map(fill, row_blocks(len(X))):
-        pass
-    return ThinFactors(Q, sigma, V)
+    inverse = V / sigma
+    return ThinFactors(map_rows(lambda rows: rows @ inverse, wide, len(sigma)), sigma, V)
 
 
 @single_threaded_blas
