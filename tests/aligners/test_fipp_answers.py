@@ -282,11 +282,10 @@ def test_a_failed_fit_leaves_the_input_alone(spaces):
 def test_a_path_of_settings_equals_separate_fits(spaces, preprocess, monkeypatch):
     monkeypatch.setattr(_gram, "_TILE", 16)
     X, Y = spaces
-    epsilons, lams = [0.3, 0.02, None, 0.1], [1.0, 0.25]
-    path = list(
-        FIPP(preprocess=preprocess, weighting="paper").fit_path(X, Y, seed_pairs(70), epsilons=epsilons, lams=lams)
-    )
-    assert [(a.epsilon, a.lam) for a in path] == list(product(epsilons, lams))
+    grid = list(product([0.3, 0.02, None, 0.1], [1.0, 0.25]))
+    settings = [{"epsilon": epsilon, "lam": lam} for epsilon, lam in grid]
+    path = FIPP(preprocess=preprocess, weighting="paper").fit_many(X, Y, seed_pairs(70), settings=settings)
+    assert [(a.epsilon, a.lam) for a in path] == grid
     for fitted in path:
         alone = FIPP(fitted.epsilon, fitted.lam, preprocess=preprocess, weighting="paper")
         alone.fit(X, Y, seed_pairs(70))
@@ -304,7 +303,7 @@ def test_a_path_of_settings_equals_separate_fits(spaces, preprocess, monkeypatch
 
 def test_a_path_learns_its_own_pairs_once(spaces):
     X, Y = spaces
-    path = list(FIPP(self_learning=10).fit_path(X, Y, seed_pairs(40), epsilons=[0.1, 0.2], lams=[1.0]))
+    path = FIPP(self_learning=10).fit_many(X, Y, seed_pairs(40), settings=[{"epsilon": 0.1}, {"epsilon": 0.2}])
     alone = FIPP(0.2, self_learning=10).fit(X, Y, seed_pairs(40))
     np.testing.assert_array_equal(path[1].induced_pairs_, alone.induced_pairs_)
     np.testing.assert_allclose(path[1].map_, alone.map_, atol=1e-4)
@@ -312,29 +311,25 @@ def test_a_path_learns_its_own_pairs_once(spaces):
 
 def test_a_path_leaves_the_aligner_it_was_asked_of_unfitted(spaces):
     aligner = FIPP()
-    list(aligner.fit_path(*spaces, epsilons=[0.1], lams=[1.0]))
+    aligner.fit_many(*spaces, settings=[{"epsilon": 0.1}])
     assert not hasattr(aligner, "map_")
     assert aligner.get_params() == FIPP().get_params()
 
 
 @pytest.mark.parametrize("settings", [{"solver": "eigen"}, {"solver": "sgd"}, {"n_rounds": 2}])
-def test_a_path_is_refused_where_no_work_can_be_shared(spaces, settings):
-    with pytest.raises(FippError, match="one round only"):
-        list(FIPP(**settings).fit_path(*spaces, epsilons=[0.1], lams=[1.0]))
+def test_where_no_work_can_be_shared_every_setting_is_fitted_by_itself(spaces, settings):
+    aligner = FIPP(n_steps=5).set_params(**settings)
+    assert not aligner.path_settings
+    (fitted,) = aligner.fit_many(*spaces, settings=[{"epsilon": 0.2}])
+    np.testing.assert_array_equal(fitted.map_, FIPP(0.2, n_steps=5).set_params(**settings).fit(*spaces).map_)
 
 
 @pytest.mark.parametrize(
-    "grid",
-    [
-        {"epsilons": [0.1, -0.5], "lams": [1.0]},
-        {"epsilons": [0.1], "lams": [1.0, -1.0]},
-        {"epsilons": [float("nan")], "lams": [1.0]},
-        {"epsilons": ["wide"], "lams": [1.0]},
-    ],
+    "wrong", [{"epsilon": -0.5}, {"lam": -1.0}, {"epsilon": float("nan")}, {"epsilon": "wide"}], ids=str
 )
-def test_a_path_checks_every_setting_as_a_fit_does(spaces, grid):
+def test_a_path_checks_every_setting_as_a_fit_does(spaces, wrong):
     with pytest.raises(ValueError, match=r"epsilon|lam"):
-        list(FIPP().fit_path(*spaces, **grid))
+        FIPP().fit_many(*spaces, settings=[{"epsilon": 0.1, "lam": 1.0}, wrong])
 
 
 # Fitted state

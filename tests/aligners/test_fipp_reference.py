@@ -180,7 +180,7 @@ def test_no_filter_is_a_filter_that_keeps_everything():
         np.testing.assert_allclose(aligner.map_, expected, atol=2e-3 * np.abs(expected).max())
     unfiltered = FIPP(None).fit(X, Y, pairs)
     np.testing.assert_array_equal(unfiltered.map_, FIPP(1e6).fit(X, Y, pairs).map_)
-    (path,) = FIPP().fit_path(X, Y, pairs, epsilons=[1e6], lams=[1.0])
+    (path,) = FIPP().fit_many(X, Y, pairs, settings=[{"epsilon": 1e6}])
     np.testing.assert_array_equal(unfiltered.map_, path.map_)
 
 

@@ -165,6 +165,16 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         -------
         list of aligners
             Fitted, in the order of ``settings``.
+
+        Examples
+        --------
+        One pass over the Gram tiles serves any number of ε and λ:
+
+        >>> from fipp import FIPP
+        >>> X = np.random.default_rng(0).standard_normal((50, 8))
+        >>> fitted = FIPP().fit_many(X, X[:, ::-1], settings=[{"epsilon": 0.05}, {"epsilon": 0.1, "lam": 0.5}])
+        >>> [(aligner.epsilon, aligner.lam) for aligner in fitted]
+        [(0.05, 1.0), (0.1, 0.5)]
         """
         copies = [clone(self).set_params(**changed) for changed in settings]
         if not self.path_settings or not all(set(changed) <= set(self.path_settings) for changed in settings):

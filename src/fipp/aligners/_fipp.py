@@ -9,14 +9,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp._progress import Progress
 from fipp.aligners._appendix_c import Rule, induce_pairs
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._solvers import SOLVERS, Seed, Solution, filtered_seeds
-from fipp.exceptions import FippError, warn
+from fipp.exceptions import warn
 from fipp.linalg import (
     FilteredGram,
     FilteredObjective,
@@ -286,43 +286,6 @@ class FIPP(BaseAligner):
             raise AttributeError("the seed vectors are known only where the model was fitted, not in a copy or a file")
         X_s, X_t, solution = self._seed
         return X_s, X_t, X_s @ solution.W.astype(np.float32) if solution.aligned is None else solution.aligned
-
-    def fit_path(
-        self,
-        X: ArrayLike,
-        Y: ArrayLike,
-        pairs: ArrayLike | None = None,
-        *,
-        epsilons: Sequence[float | None],
-        lams: Sequence[float],
-        progress: Progress | None = None,
-    ) -> list[Self]:
-        """Fit a whole grid of ε and λ in one pass over the Gram tiles.
-
-        Parameters
-        ----------
-        X, Y, pairs, progress
-            As for `fit`.
-        epsilons, lams : sequences of float
-            The grid; an ε may be None.
-
-        Returns
-        -------
-        list of FIPP
-            A fitted aligner for each ε and λ, λ changing fastest.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fipp import FIPP
-        >>> X = np.random.default_rng(0).standard_normal((50, 8))
-        >>> [(a.epsilon, a.lam) for a in FIPP().fit_path(X, X[:, ::-1], epsilons=[0.05, 0.1], lams=[1.0])]
-        [(0.05, 1.0), (0.1, 1.0)]
-        """
-        if not self.path_settings:
-            raise FippError("a path of settings shares its work with solver='linear' and one round only")
-        grid = [{"epsilon": epsilon, "lam": lam} for epsilon in epsilons for lam in lams]
-        return self.fit_many(X, Y, pairs, settings=grid, progress=progress)
 
     @property
     def path_settings(self) -> tuple[str, ...]:

@@ -47,30 +47,12 @@ class WrappingAligner(BaseAligner):
         self.aligner_._check_shapes()
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return source vectors in the shared space.
-
-        Parameters
-        ----------
-        X : array of shape (n, d1)
-
-        Returns
-        -------
-        ndarray of shape (n, k), float32
-        """
+        """Return source vectors in the shared space of ``aligner_``."""
         check_is_fitted(self)
         return self.aligner_.transform(X)
 
     def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:
-        """Return target vectors in the shared space.
-
-        Parameters
-        ----------
-        Y : array of shape (m, d2)
-
-        Returns
-        -------
-        ndarray of shape (m, k), float32
-        """
+        """Return target vectors in the shared space of ``aligner_``."""
         check_is_fitted(self)
         return self.aligner_.transform_target(Y)
 

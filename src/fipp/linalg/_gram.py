@@ -184,18 +184,7 @@ def symmetric_product(
 ) -> NDArray[np.float32]:
     """Multiply a symmetric c×c matrix that exists only as tiles on and above the diagonal with ``Z`` (c, k).
 
-    Parameters
-    ----------
-    tiles : GramTiles
-    make_tile : callable
-        ``make_tile(i, j, tiles.negated(i))`` returns tile (i, j).
-    Z : ndarray of shape (c, k)
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-
-    Returns
-    -------
-    ndarray of shape (c, k)
+    ``make_tile(i, j, tiles.negated(i))`` returns tile (i, j).
 
     Examples
     --------

@@ -92,12 +92,17 @@ def positive_part(M: NDArray[np.float64], rank: int | None = None) -> tuple[NDAr
     >>> values
     array([3., 1.])
     """
-    values, vectors = np.linalg.eigh((M + M.T) / 2)
+    return _leading(*np.linalg.eigh((M + M.T) / 2), rank)
+
+
+def _leading(values: NDArray, vectors: NDArray, rank: int | None) -> tuple[NDArray, NDArray]:
+    """Return at most ``rank`` positive eigenvalues, the largest first, and their eigenvectors.
+
+    Eigenvalues at or below zero are dropped, never clipped: they would be divided by.
+    """
     order = np.argsort(values)[::-1][:rank]
-    values, vectors = values[order], vectors[:, order]
-    # Eigenvalues at or below zero are dropped, never clipped: they would be divided by.
-    keep = values > _NOISE**2 * np.abs(values).max(initial=0)
-    return values[keep], vectors[:, keep]
+    order = order[values[order] > _NOISE**2 * np.abs(values).max(initial=0)]
+    return values[order], np.ascontiguousarray(vectors[:, order])
 
 
 def target_gram_eigen(
@@ -154,9 +159,7 @@ def target_gram_eigen(
         values, vectors = _dense(tiles, epsilon, a, rank)
     else:
         values, vectors = _subspace(tiles, epsilon, a, rank, progress)
-    order = np.argsort(values)[::-1][:rank]
-    order = order[values[order] > _NOISE**2 * np.abs(values).max(initial=0)]
-    return values[order], np.ascontiguousarray(vectors[:, order])
+    return _leading(values, vectors, rank)
 
 
 def _dense(tiles: GramTiles, epsilon: float, a: float, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
