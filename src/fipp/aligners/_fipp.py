@@ -48,20 +48,22 @@ class FIPP(BaseAligner):
     with Δ^ε_ij = 1 where \|(X_sX_sᵀ − X_tX_tᵀ)_ij\| < ε and γ = c²/NNZ(Δ^ε). A weighted Procrustes rotation then
     turns the result onto the target. Source and target may differ in dimension.
 
-    ====================  ===========================  =============================================================
-    The paper             What it defines              Where it is (``linalg`` is `fipp.linalg`)
-    ====================  ===========================  =============================================================
-    eq. (1)               the objective                ``objective_``; `linalg.FilteredObjective`
-    section 3.1.2         Δ^ε                          `linalg.is_kept`, summed tile by tile in `linalg.filtered_gram`
-    eqs. (3), (5)         G* = G_s + a Δ^ε∘(G_t − G_s) a is `linalg.target_share`
-    eq. (6)               G* of rank d2, positive      `linalg.positive_root`, `linalg.target_gram_eigen`
-    section 3.2.2         stochastic gradient descent  `linalg.descend`
-    section 3.3           isotropic preprocessing      `fipp.preprocess.Isotropic`
-    section 4.1           least squares for all words  the last lines of the solvers in ``aligners/_solvers.py``
-    section 4.2           the weight of each pair      `linalg.residual_weights`
-    eq. (7)               the rotation Ω^W             `linalg.rotation`
-    appendices B, C       rounds, self-learning        ``n_rounds``; ``aligners/_appendix_c.py``
-    ====================  ===========================  =============================================================
+    =====================  ============================  =======================================================
+    The paper              What it defines               Where it is (``linalg`` is `fipp.linalg`)
+    =====================  ============================  =======================================================
+    eq. (1)                the objective                 ``objective_``; `linalg.FilteredObjective`
+    section 3.1.2          Δ^ε and NNZ(Δ^ε)              `linalg.is_kept`; `linalg.filtered_gram` sums it
+    eqs. (3), (5)          G* = G_s + a Δ^ε∘(G_t − G_s)  `linalg.target_share` is a
+    eq. (6)                G* of rank d2, positive part  `linalg.positive_root`, `linalg.target_gram_eigen`
+    section 3.2.2, app. F  gradient descent              `linalg.descend`
+    section 3.3            isotropic preprocessing       `fipp.preprocess.Isotropic`
+    section 4.1            least squares for all words   the last lines of the solvers, ``aligners/_solvers.py``
+    section 4.2            the weights of the pairs      `linalg.residual_weights`
+    eq. (7)                the rotation Ω^W              `linalg.rotation`
+    appendix B             several rounds                ``n_rounds``
+    appendix C             self-learning                 ``aligners/_appendix_c.py``
+    appendix E             γ = c² / NNZ(Δ^ε)             `linalg.transfer_weight` is γλ
+    =====================  ============================  =======================================================
 
     ``aligners/_fipp_reference.py`` has all of it on one page, without regard for time and memory.
 
@@ -287,6 +289,50 @@ class FIPP(BaseAligner):
         X_s, X_t, solution = self._seed
         return X_s, X_t, X_s @ solution.W.astype(np.float32) if solution.aligned is None else solution.aligned
 
+    def _extend_pairs(self, X: NDArray, Y: NDArray, progress: Progress | None) -> NDArray[np.int64]:
+        if not self.self_learning:
+            return self.pairs_
+        self.induced_pairs_, self.induced_similarity_ = induce_pairs(
+            self.source_preprocess_.transform(X),
+            self.target_preprocess_.transform(Y),
+            self.pairs_,
+            self.self_learning,
+            rule=self.self_learning_rule,
+            max_memory=self.max_memory,
+            progress=progress,
+        )
+        return np.concatenate([self.pairs_, self.induced_pairs_])
+
+    def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
+        solve, rank = SOLVERS[self.solver], self._rank_of(X_s, X_t)
+        # Δ^ε, NNZ(Δ^ε) and Qᵀ(Δ^ε∘(G_t − G_s))Q in one pass over tiles of both Gram matrices.          (section 3.1.2)
+        (first,) = filtered_seeds(X_s, X_t, [self._threshold], self, progress)
+        # X̃_s X̃_sᵀ: the positive part, of that rank, of G* = G_s + a Δ^ε∘(G_t − G_s), a = γλ / (1 + γλ).     (eqs. 5, 6)
+        # W: the linear map that takes every word where X̃_s takes the seed words.                         (section 4.1)
+        seed, solution = first, solve(first, rank, self, progress)
+        W = solution.W
+        for _ in range(self.n_rounds - 1):  # again, from the aligned source on (appendix B)
+            (seed,) = filtered_seeds(X_s @ W.astype(np.float32), X_t, [self._threshold], self, progress)
+            solution = solve(seed, self._rank_of(seed.X_s, X_t), self, progress)
+            W = W @ solution.W
+        # map_ = W Ω^W, Ω^W the rotation that brings weighted pairs closest together.                            (eq. 7)
+        self._rotate_onto_target(first, replace(solution, W=W), seed.gram)
+
+    @single_threaded_blas
+    def _rotate_onto_target(self, seed: Seed, solution: Solution, gram: FilteredGram) -> None:
+        """Set ``map_`` and the other fitted attributes; ``gram``, that of the last round, has the rows of G* − G_t."""
+        X_s, X_t, W = seed.X_s, seed.X_t, solution.W
+        # The weights of the pairs, from the rows of G* − G_t.                                            (section 4.2)
+        self.weights_ = self._weights(gram.residual_norms(self.lam))
+        # Ω^W = UVᵀ, found for what words get in the end, X_s W, as in the authors' code.                        (eq. 7)
+        omega = rotation(W.T @ cross_products(X_s, X_t, np.square(self.weights_)))
+        self.map_ = (W @ omega).astype(np.float32)
+        self.kept_fraction_, self.kept_per_pair_ = seed.gram.kept_fraction, seed.gram.kept / len(X_s)
+        if solution.losses is not None:
+            self.losses_ = solution.losses
+        self._seed = X_s, X_t, solution
+        self._warn(len(X_s), *self.map_.shape)
+
     @property
     def path_settings(self) -> tuple[str, ...]:
         """Names of the settings whose values share one pass in `fit_many`: ε and λ, for the linear solver."""
@@ -315,50 +361,6 @@ class FIPP(BaseAligner):
         if isinstance(self.rank, str):
             return max(d1, d2) if self.rank == "full" else d2
         return self.rank
-
-    def _extend_pairs(self, X: NDArray, Y: NDArray, progress: Progress | None) -> NDArray[np.int64]:
-        if not self.self_learning:
-            return self.pairs_
-        self.induced_pairs_, self.induced_similarity_ = induce_pairs(
-            self.source_preprocess_.transform(X),
-            self.target_preprocess_.transform(Y),
-            self.pairs_,
-            self.self_learning,
-            rule=self.self_learning_rule,
-            max_memory=self.max_memory,
-            progress=progress,
-        )
-        return np.concatenate([self.pairs_, self.induced_pairs_])
-
-    def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
-        solve, rank = SOLVERS[self.solver], self._rank_of(X_s, X_t)
-        # Δ^ε, NNZ(Δ^ε) and Qᵀ(Δ^ε∘(G_t − G_s))Q in one pass over tiles of both Gram matrices.          (section 3.1.2)
-        (first,) = filtered_seeds(X_s, X_t, [self._threshold], self, progress)
-        # X̃_s X̃_sᵀ: the positive part of G* = G_s + a Δ^ε∘(G_t − G_s) of that rank.                       (eqs. 1 to 6)
-        # W: the linear map by which every word follows X̃_s.                                              (section 4.1)
-        seed, solution = first, solve(first, rank, self, progress)
-        W = solution.W
-        for _ in range(self.n_rounds - 1):  # again, from the aligned source on (appendix B)
-            (seed,) = filtered_seeds(X_s @ W.astype(np.float32), X_t, [self._threshold], self, progress)
-            solution = solve(seed, self._rank_of(seed.X_s, X_t), self, progress)
-            W = W @ solution.W
-        # map_ = W Ω^W, Ω^W the rotation that brings weighted pairs closest together.                            (eq. 7)
-        self._rotate_onto_target(first, replace(solution, W=W), seed.gram)
-
-    @single_threaded_blas
-    def _rotate_onto_target(self, seed: Seed, solution: Solution, gram: FilteredGram) -> None:
-        """Set ``map_`` and the other fitted attributes; ``gram``, that of the last round, has the rows of G* − G_t."""
-        X_s, X_t, W = seed.X_s, seed.X_t, solution.W
-        # The weights of the pairs, from the rows of G* − G_t.                                            (section 4.2)
-        self.weights_ = self._weights(gram.residual_norms(self.lam))
-        # Ω^W = UVᵀ, found for what words get in the end, X_s W, as in the authors' code.                        (eq. 7)
-        omega = rotation(W.T @ cross_products(X_s, X_t, np.square(self.weights_)))
-        self.map_ = (W @ omega).astype(np.float32)
-        self.kept_fraction_, self.kept_per_pair_ = seed.gram.kept_fraction, seed.gram.kept / len(X_s)
-        if solution.losses is not None:
-            self.losses_ = solution.losses
-        self._seed = X_s, X_t, solution
-        self._warn(len(X_s), *self.map_.shape)
 
     def _weights(self, residual_norms: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weight of each pair in the rotation: the more both spaces agree on it, the greater."""
