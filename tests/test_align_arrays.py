@@ -93,6 +93,7 @@ def test_repeated_ids_are_counted_and_their_first_rows_used(spaces):
         ({"source_ids": [1, "1", *range(2, 200)], "target_ids": range(200)}, "differ only in type"),
         ({"source_ids": range(200), "target_ids": range(200, 400)}, "no id in common; the first source id is 0 .* 200"),
         ({"source_ids": range(200), "target_ids": range(200), "lexicon": [("a", "b")]}, "no pair has both of its ids"),
+        ({"source_ids": range(200), "target_ids": range(200), "lexicon": ["ab"]}, "pair 0 must be a source id and a"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(spaces, options, message):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from fipp._alignment import Alignment
 from fipp._inputs import (
@@ -23,7 +24,7 @@ from fipp._inputs import (
 from fipp._progress import Progress
 from fipp.aligners import BaseAligner
 from fipp.exceptions import FippError
-from fipp.io import Lexicon
+from fipp.io import Lexicon, Vectors
 
 
 def align(
@@ -115,10 +116,7 @@ def align(
         aligner.fit(source.matrix, target.matrix, guesses=guesses, progress=progress)
         return Alignment(aligner, source, target)
     lookup = found_pairs(as_lexicon(lexicon), source, target)  # type: ignore[arg-type]  # words, not ids
-    aligner.fit(source.matrix, target.matrix, lookup.rows, progress=progress)
-    seed = {"found": lookup.found, "total": lookup.total, "coverage": lookup.coverage}
-    learned = aligner.learns_from != "nothing"
-    return Alignment(aligner, source, target, seed=seed, seed_pairs=lookup.rows if learned else lookup.rows[:0])
+    return _learned(aligner, source, target, lookup.rows, (lookup.found, lookup.total), progress)
 
 
 def _align_arrays(
@@ -141,7 +139,20 @@ def _align_arrays(
         aligner.fit(source.vectors.matrix, target.vectors.matrix, progress=progress)
         return Alignment(aligner, source.vectors, target.vectors)
     rows, total = paired_rows(pairs, source, target, by_row=by_row)
-    aligner.fit(source.vectors.matrix, target.vectors.matrix, rows, progress=progress)
-    seed = {"found": len(rows), "total": total, "coverage": len(rows) / total}
-    learned = aligner.learns_from != "nothing"
-    return Alignment(aligner, source.vectors, target.vectors, seed=seed, seed_pairs=rows if learned else rows[:0])
+    return _learned(aligner, source.vectors, target.vectors, rows, (len(rows), total), progress)
+
+
+def _learned(
+    aligner: BaseAligner,
+    source: Vectors,
+    target: Vectors,
+    rows: NDArray[np.int64],
+    counts: tuple[int, int],
+    progress: Progress | None,
+) -> Alignment:
+    """Fit an aligner on known pairs; ``counts`` are the pairs found and all pairs of the lexicon."""
+    aligner.fit(source.matrix, target.matrix, rows, progress=progress)
+    found, total = counts
+    used = rows if aligner.learns_from != "nothing" else rows[:0]
+    seed = {"found": found, "total": total, "coverage": found / total}
+    return Alignment(aligner, source, target, seed=seed, seed_pairs=used)

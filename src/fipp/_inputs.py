@@ -120,6 +120,9 @@ def paired_rows(lexicon: Any, source: Items, target: Items, *, by_row: bool) -> 
         pairs = [(item, item) for item in source.row_of]
     else:
         pairs = list(as_lexicon(lexicon) if isinstance(lexicon, (str, os.PathLike)) else lexicon)
+        for place, pair in enumerate(pairs):
+            if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+                raise FippError(f"pair {place} must be a source id and a target id, not {pair!r}")
     found = [(source.row_of[s], target.row_of[t]) for s, t in pairs if s in source.row_of and t in target.row_of]
     if not found:
         what = "source_ids and target_ids have no id in common" if lexicon is None else "no pair has both of its ids"
