@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fipp import DLV, BootstrapProcrustes, FippError, Procrustes
+from fipp.aligners import from_state, to_state
 from fipp.aligners._matching import heaviest_matching
 from fipp.aligners._mutual_pairs import mutual_pairs
-from fipp.aligners._state import from_state, to_state
 from fipp.linalg import unit_rows
 
 SEED = np.stack([np.arange(25), np.arange(25)], axis=1)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fipp import ICP, FippWarning
+from fipp.aligners import from_state, to_state
 from fipp.aligners._cycle_icp import CycleMaps, PrincipalAxes, cycle_icp, fit_loss, gradients, nearest
 from fipp.aligners._moment_start import Moments, best_rotations
-from fipp.aligners._state import from_state, to_state
 
 SCALES = np.linspace(3, 1, 8)
 

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fipp import FIPP, Alignment, FippError, FippWarning, Procrustes, Ridge, Spectral, Vectors
 from fipp.aligners import BaseAligner, LowRank, SelfLearning
-from fipp.io._model import read_model, write_model
+from fipp.io import read_model, write_model
 
 
 @pytest.fixture

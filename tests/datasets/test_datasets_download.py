@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from fipp import Lexicon
 from fipp.cli import app
 from fipp.datasets import _registry, download, find_data_set
-from fipp.datasets._archive import extract
+from fipp.datasets._download import extract
 from fipp.exceptions import FippError
 
 MUSE = "/dl.fbaipublicfiles.com/arrival/dictionaries/en-hr"
@@ -101,13 +101,13 @@ def test_a_known_checksum_is_compared_unless_told_otherwise(mirror, known, tmp_p
 
 def test_a_folder_in_the_place_of_a_file_is_a_readable_error(mirror, tmp_path):
     (tmp_path / "muse" / "en-hr.txt").mkdir(parents=True)
-    with pytest.raises(FippError, match="is in the way"):
+    with pytest.raises(FippError, match="exists and is not a file"):
         download("muse:en-hr", tmp_path)
 
 
 def test_a_file_in_the_place_of_the_folder_is_a_readable_error(mirror, tmp_path):
     (tmp_path / "muse").write_text("")
-    with pytest.raises(FippError, match="cannot make the folder"):
+    with pytest.raises(FippError, match="cannot create the folder"):
         download("muse:en-hr", tmp_path)
 
 
@@ -128,7 +128,7 @@ def test_only_the_wanted_member_is_taken_from_an_archive_which_is_transferred_on
 
 def test_a_member_with_a_wrong_checksum_is_not_kept(mirror, tmp_path):
     mirror.pages[GLOVE] = Page(zipped(glove__6B__50d__txt=b"cat 1"))
-    with pytest.raises(FippError, match="has another checksum"):
+    with pytest.raises(FippError, match="does not have the checksum"):
         download("glove:6B.50d", tmp_path)
     assert os.listdir(tmp_path / "glove") == ["glove.6B.zip"]
 
@@ -141,7 +141,7 @@ def test_a_damaged_archive_is_a_readable_error(tmp_path, damage):
     with zipfile.ZipFile(stored, "w") as archive:
         archive.writestr("x.txt", "cat cat")
     (tmp_path / "x.zip").write_bytes(damage(stored.getvalue()))
-    with pytest.raises(FippError, match="no zip archive that can be read"):
+    with pytest.raises(FippError, match="not a zip archive that can be read"):
         extract(tmp_path / "x.zip", "x.txt", tmp_path / "x.txt")
     assert os.listdir(tmp_path) == ["x.zip"]
 
@@ -167,15 +167,15 @@ def test_names_in_an_archive_are_never_paths(tmp_path):
 
 
 def test_the_command_prints_where_the_files_are_and_notes_the_licence(mirror, tmp_path):
-    result = run("muse:en-hr", "--to", tmp_path)
+    result = run("muse:en-hr", "-o", tmp_path)
     assert result.exit_code == 0, result.stderr
     assert result.stdout.split() == [str(tmp_path / file.path) for file in find_data_set("muse:en-hr").files]
     assert "CC BY-NC 4.0" in result.stderr
-    assert run("muse:en-hr", "--to", tmp_path, "--quiet").stderr == ""
+    assert run("muse:en-hr", "-o", tmp_path, "--quiet").stderr == ""
 
 
 def test_the_command_answers_in_json(mirror, tmp_path):
-    result = run("muse:en-hr", "--to", tmp_path, "--json")
+    result = run("muse:en-hr", "-o", tmp_path, "--json")
     (data_set,) = json.loads(result.stdout)["data_sets"]
     assert result.stderr == "" and data_set["name"] == "muse:en-hr" and len(data_set["files"]) == 3
     assert data_set["files"][0] == {"path": str(tmp_path / "muse" / "en-hr.txt"), "bytes": 19}
@@ -193,14 +193,14 @@ def test_the_list_tells_every_family_and_the_files_of_one():
     ("arguments", "message"),
     [
         ((), "error: name a data set"),
-        (("word2vec",), "error: no data set is called 'word2vec'"),
-        (("muse:en-hr", "nonsense"), "error: no data set is called 'nonsense'"),
-        (("fasttext:xx",), "is not there (404): check the name"),
+        (("word2vec",), "error: there is no data set 'word2vec'"),
+        (("muse:en-hr", "nonsense"), "error: there is no data set 'nonsense'"),
+        (("fasttext:xx",), "does not exist (404): check the name"),
         (("muse:en-hr", "--timeout", "0"), "error: timeout"),
     ],
 )
 def test_mistakes_end_with_2_and_one_line(mirror, tmp_path, arguments, message):
-    result = run(*arguments, "--to", tmp_path, "-q")
+    result = run(*arguments, "-o", tmp_path, "-q")
     assert result.exit_code == 2 and message in result.stderr and result.stderr.count("\n") == 1
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
@@ -208,7 +208,7 @@ def test_mistakes_end_with_2_and_one_line(mirror, tmp_path, arguments, message):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
 def test_ctrl_c_leaves_no_file_and_the_same_command_goes_on(mirror, known, tmp_path):
     mirror.pages[WIKI] = page = Page(known, seconds_a_block=0.3)
-    command = [sys.executable, "-m", "fipp", "download", "fasttext:hr", "--to", str(tmp_path), "--no-verify"]
+    command = [sys.executable, "-m", "fipp", "download", "fasttext:hr", "-o", str(tmp_path), "--no-verify"]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     )

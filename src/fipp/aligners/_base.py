@@ -15,7 +15,7 @@ from fipp._progress import Progress
 from fipp._validation import as_matrix, as_pairs, as_weights
 from fipp.aligners._state import from_model, to_model
 from fipp.exceptions import FippError, warn
-from fipp.io._model import read_model, write_model
+from fipp.io import read_model, write_model
 from fipp.linalg import affine, map_rows, single_threaded_blas
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import ranks_of_gold

@@ -1,0 +1,146 @@
+"""Vectors in a safetensors file: a 2-D tensor, and the words as metadata, as bytes or in a text file beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from fipp.exceptions import FippError
+from fipp.io._atomic import atomic_path
+from fipp.io._report import Inspector
+from fipp.io._rows import as_floats
+from fipp.io._stream import encoded
+from fipp.io._table import Options, Table, assemble, check_size
+from fipp.io.formats._named import (
+    WORD_NAMES,
+    ArrayKind,
+    check_counts,
+    matrix_name,
+    read_words,
+    split_words,
+    words_name,
+)
+
+_MAX_HEADER_BYTES = 100_000_000
+"""The safetensors library's own limit."""
+
+_BFLOAT16 = "BF16"
+_TYPES = {
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", _BFLOAT16: "<u2",
+    "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
+    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1",
+}  # fmt: skip
+
+
+class Tensor(NamedTuple):
+    """The type, the shape and the position of a tensor in its file."""
+
+    kind: str
+    shape: tuple[int, ...]
+    start: int
+
+    @property
+    def array_kind(self) -> ArrayKind:
+        """The kind of array that it becomes."""
+        return ArrayKind(self.shape, "f" if self.kind == _BFLOAT16 else np.dtype(_TYPES.get(self.kind, "V1")).kind)
+
+
+def recognises_safetensors(path: Path, opening: bytes) -> bool:
+    """Return whether a file begins with a length and a JSON object, as safetensors files do."""
+    return len(opening) > 8 and opening[8:9] == b"{" and 2 <= int.from_bytes(opening[:8], "little") <= _MAX_HEADER_BYTES
+
+
+def read_safetensors(path: Path, options: Options) -> Table:
+    """Map the matrix of a safetensors file into memory and read its words.
+
+    The words are a JSON list in the metadata, a tensor of bytes with one word per line, or ``x.txt`` beside the file. A
+    tensor ``scale`` with a number for each row multiplies the rows, as in quantised vectors.
+    """
+    inspector = Inspector(path, options.strict)
+    tensors, metadata = open_tensors(path)
+    if "fipp" in metadata:
+        raise FippError(f"{path} is a model, not vectors: fipp.Alignment.load reads it")
+    kinds = {name: tensor.array_kind for name, tensor in tensors.items()}
+    name = matrix_name(kinds, path)
+    rows, columns = tensors[name].shape
+    check_size(rows, columns, options.max_bytes, path)
+    words = _read_words(path, tensors, metadata, inspector)
+    check_counts(len(words), rows, path)
+    count = rows if options.limit is None else min(options.limit, rows)
+    matrix = map_tensor(path, tensors[name])[:count]
+    scale = tensors.get("scale")
+    if scale is not None and scale.shape in [(rows,), (rows, 1)] and scale.array_kind.kind == "f":
+        matrix = matrix * as_floats(map_tensor(path, scale).reshape(rows, 1))[:count]
+    return assemble(words[:count], as_floats(matrix), inspector)
+
+
+def write_safetensors(table: Table, path: Path) -> None:
+    """Write a tensor ``matrix`` of float32 and a tensor ``words`` of bytes, one word per line."""
+    words = b"".join(encoded(word, path, "\n") + b"\n" for word in table.words)
+    tensors = {"matrix": np.ascontiguousarray(table.matrix), "words": np.frombuffer(words, dtype=np.uint8)}
+    with atomic_path(path) as temporary:
+        save_file(tensors, temporary)
+
+
+def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Return the tensors of a file and its metadata, after checking their sizes against the file."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = dict(file.metadata() or {})
+        with open(path, "rb") as raw:
+            length = int.from_bytes(raw.read(8), "little")
+            header = json.loads(raw.read(length))
+        header.pop("__metadata__", None)
+        tensors = {
+            name: Tensor(entry["dtype"], tuple(entry["shape"]), 8 + length + entry["data_offsets"][0])
+            for name, entry in header.items()
+        }
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise FippError(f"{path} is not a whole safetensors file: {error}") from error
+    return tensors, metadata
+
+
+def map_tensor(path: Path, tensor: Tensor) -> npt.NDArray[Any]:
+    """Map a tensor into memory; bfloat16 becomes float32."""
+    if tensor.kind not in _TYPES:
+        raise FippError(f"{path} holds numbers of the type {tensor.kind}, which fipp does not read")
+    if 0 in tensor.shape:
+        raise FippError(f"{path} is empty: a tensor has the shape {tensor.shape}")
+    mapped = np.memmap(path, dtype=_TYPES[tensor.kind], mode="r", offset=tensor.start, shape=tensor.shape)
+    if tensor.kind == _BFLOAT16:
+        # bfloat16 is the upper half of a float32.
+        return (mapped.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return mapped
+
+
+def _read_words(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str], inspector: Inspector) -> list[str]:
+    for name in WORD_NAMES:
+        if name in metadata:
+            return _words_of_json(metadata[name], path)
+    bytes_only = {name: tensor.array_kind for name, tensor in tensors.items() if tensor.kind == "U8"}
+    named = words_name(bytes_only)
+    if named is not None:
+        return split_words(map_tensor(path, tensors[named]).tobytes(), inspector)
+    beside = path.with_suffix(".txt")
+    if beside.is_file():
+        return read_words(beside, None, inspector, _MAX_HEADER_BYTES)[0]
+    raise FippError(
+        f"{path} has no words: it needs a tensor 'words' of bytes with one word per line, a JSON list 'words' in its "
+        f"metadata, or {beside.name} beside it"
+    )
+
+
+def _words_of_json(text: str, path: Path) -> list[str]:
+    try:
+        words = json.loads(text)
+    except (ValueError, RecursionError):
+        words = None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise FippError(f"{path} is damaged: the words in its metadata are not a JSON list of strings")
+    return words

@@ -1,0 +1,242 @@
+"""Reading vectors as text: a word and its numbers on each line, as word2vec, fastText and GloVe write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fipp.exceptions import FippError
+from fipp.io._report import DOUBTFUL, DUPLICATE, NOT_FINITE, RAGGED, UNREADABLE, Inspector, counted
+from fipp.io._rows import FloatMatrix, RowCollector, keep_freed_pages
+from fipp.io._stream import Source, read_blocks
+from fipp.io._table import Options, Table
+from fipp.io.formats._text_block import Parsed, parse_block
+from fipp.io.formats._text_rows import (
+    SAMPLE_ROWS,
+    Defect,
+    Header,
+    dimension_of,
+    ends_in_number,
+    parse_header,
+    parse_row,
+)
+from fipp.linalg import ordered_map
+
+_BYTES_PER_WORD = 150
+"""Roughly the memory of a word besides its vector: its text and its place in the index."""
+
+_MOST_THREADS = 12
+"""Each thread needs some ten megabytes, and one thread reads and collects for all."""
+
+
+def read_text(place: Path | Source, options: Options) -> Table:
+    r"""Read text vectors, plain or compressed, with or without the header line ``n d``.
+
+    The number of dimensions is what the first rows have; a header that disagrees is reported, and its count is never
+    used to reserve memory. The last ``d`` fields of a line are the numbers and everything before them is the word, so a
+    word may contain spaces. Rows that cannot be used are skipped and counted, or refused if ``strict``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "glove.txt")
+    >>> _ = path.write_text("New York 1 2\nParis 3 4\nParis 5 6\n")
+    >>> table = read_text(path, Options())
+    >>> table.words
+    ('New York', 'Paris')
+    >>> print(table.report.summary())
+    glove.txt: 2 words x 2; skipped 1 duplicate (line 3, 'Paris')
+    """
+    source = place if isinstance(place, Source) else Source(place, options.max_bytes)
+    path = source.path
+    inspector = Inspector(path, options.strict, options.encoding_errors)
+    with closing(read_blocks(source)) as blocks:
+        start = _open(blocks, path)
+        lines = (line for line in start.block.split(b"\n") if line.strip())
+        dimension = dimension_of(list(islice(lines, SAMPLE_ROWS)), start.header)
+        if dimension is None:
+            raise FippError(f"{path} holds no vectors: no line is a word followed by numbers")
+        if start.header is not None and start.header.dimension != dimension:
+            inspector.note(f"the header says {start.header.dimension:,} dimensions, the rows have {dimension:,}")
+        rows = _Rows(dimension, inspector, start.line, options)
+        rows.read(chain([start.block], blocks))
+    if start.header is not None and not rows.is_full and start.header.rows != rows.seen:
+        inspector.note(f"the header promises {counted(start.header.rows, 'row')}, the file has {rows.seen:,}")
+    return rows.finish()
+
+
+class _Start(NamedTuple):
+    """The beginning of a file: its header, the first block that has a row, and the line number it starts at."""
+
+    header: Header | None
+    block: bytes
+    line: int
+
+
+def _open(blocks: Iterator[bytes], path: Path) -> _Start:
+    """Read up to the first block that has a row, and count the blank lines before it."""
+    block = next(blocks, b"")
+    first, _, rest = block.partition(b"\n")
+    header = parse_header(first) if len(first) < 100 else None
+    if header is not None:
+        block = rest
+    line = 1 if header is None else 2
+    for text in chain([block], blocks):
+        if text and not text.isspace():
+            return _Start(header, text, line)
+        line += text.count(b"\n")
+    raise FippError(f"{path} is empty" if header is None else f"{path} has a header but no vectors")
+
+
+class _Rows:
+    """The words and rows collected from a text file so far."""
+
+    def __init__(self, dimension: int, inspector: Inspector, first_line: int, options: Options) -> None:
+        self.seen = 0
+        self._index: dict[str, int] = {}
+        self._rows = RowCollector(dimension, dtype=options.dtype)
+        self._inspector = inspector
+        self._next_line = first_line
+        self._wanted = options.words
+        self._wanted_bytes = None if options.words is None else frozenset(map(_as_bytes, options.words))
+        limits = [options.limit, None if options.words is None else len(options.words)]
+        self._limit = min((limit for limit in limits if limit is not None), default=None)
+        self._max_memory = options.max_memory
+
+    @property
+    def is_full(self) -> bool:
+        return self._limit is not None and len(self._index) >= self._limit
+
+    def read(self, blocks: Iterator[bytes]) -> None:
+        """Collect the rows of all blocks: parse on all threads, add in order."""
+        parse = partial(parse_block, dimension=self._rows.dimensions, dtype=self._rows.dtype, wanted=self._wanted_bytes)
+        keep_freed_pages()
+        while not self.is_full:
+            # With a limit, read ahead no further than the missing rows need.
+            some = blocks if self._limit is None or self._wanted is not None else self._enough(blocks)
+            found = False
+            with closing(ordered_map(parse, some, at_most=_MOST_THREADS)) as results:
+                for parsed in results:
+                    found = True
+                    self._add(parsed)
+                    if self.is_full:
+                        break
+            if not found:
+                return
+
+    def _enough(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        missing = (self._limit or 0) - len(self._index)
+        for block in blocks:
+            yield block
+            missing -= block.count(b"\n")
+            if missing <= 0:
+                return
+
+    def finish(self) -> Table:
+        if not self._index and self._wanted is None:
+            why = self._inspector.report("nothing that can be used").summary()
+            raise FippError(f"{self._inspector.path} holds no vectors. {why}")
+        contents = f"{counted(len(self._index), 'word')} x {self._rows.dimensions}"
+        if self._wanted is not None:
+            contents += f" of {len(self._wanted):,} asked for"
+        report = self._inspector.report(contents)
+        return Table(tuple(self._index), self._rows.finish(), report, rows_of_words=self._index)
+
+    def _add(self, parsed: Parsed) -> None:
+        """Add the rows of a block: runs of rows parsed together, and the odd lines between them one by one."""
+        done = 0
+        self.seen += parsed.rows - len(parsed.words)
+        for line, text in parsed.odd:
+            stop = int(np.searchsorted(parsed.lines, line))
+            self._add_together(parsed, done, stop)
+            done = stop
+            if self.is_full:
+                return
+            stripped = text.strip()
+            if stripped:
+                self._add_one(stripped, self._next_line + line)
+        self._add_together(parsed, done, len(parsed.words))
+        self._next_line += parsed.total
+
+    def _add_together(self, parsed: Parsed, start: int, stop: int) -> None:
+        if start == stop:
+            return
+        raw, matrix = parsed.words[start:stop], parsed.matrix[start:stop]
+        if not self._enter_together(raw, parsed.finite[start:stop]):
+            lines, finite = parsed.lines[start:stop].tolist(), parsed.finite[start:stop].tolist()
+            kept = [
+                self._enter(word, good, self._next_line + line)
+                for word, good, line in zip(raw, finite, lines, strict=True)
+            ]
+            matrix = matrix[kept]
+        self._collect(matrix)
+
+    def _enter_together(self, raw: list[bytes], finite: npt.NDArray[np.bool_]) -> bool:
+        """Give words the next rows if all can be used, and return True; otherwise do nothing and return False."""
+        count = len(self._index)
+        if not finite.all() or (self._limit is not None and count + len(raw) > self._limit):
+            return False
+        try:
+            words = b"\n".join(raw).decode("utf-8").split("\n")
+        except UnicodeDecodeError:
+            return False
+        new = dict(zip(words, range(count, count + len(words)), strict=True))
+        if len(new) < len(words) or not self._index.keys().isdisjoint(new):
+            return False
+        self._index.update(new)
+        self.seen += len(words)
+        return True
+
+    def _add_one(self, line: bytes, number: int) -> None:
+        row = parse_row(line, self._rows.dimensions, self._rows.dtype)
+        if self._wanted_bytes is not None and row.word not in self._wanted_bytes:
+            self.seen += 1
+            return
+        if isinstance(row, Defect):
+            self.seen += 1
+            kind = UNREADABLE if row.unreadable else RAGGED
+            self._inspector.skip(kind, f"line {number}", row.word.decode("utf-8", "replace"), row.detail)
+            return
+        if ends_in_number(row.word):
+            self._inspector.doubt(DOUBTFUL, f"line {number}", row.word.decode("utf-8", "replace"))
+        if self._enter(row.word, bool(np.isfinite(row.values).all()), number):
+            self._collect(row.values[np.newaxis])
+
+    def _collect(self, matrix: FloatMatrix) -> None:
+        self._rows.append(matrix)
+        needed = self._rows.nbytes + _BYTES_PER_WORD * len(self._index)
+        if self._max_memory is not None and needed > self._max_memory:
+            raise FippError(
+                f"{self._inspector.path} holds more vectors than {self._max_memory:,} bytes of memory; "
+                "limit or words takes fewer, dtype='float16' makes them smaller, max_memory sets the limit"
+            )
+
+    def _enter(self, raw: bytes, finite: bool, number: int) -> bool:
+        """Give a word the next row and return True, or count why it cannot be used and return False."""
+        if self.is_full:
+            return False
+        self.seen += 1
+        where = f"line {number}"
+        word = self._inspector.decode(raw, where)
+        if not finite:
+            self._inspector.skip(NOT_FINITE, where, word)
+        elif word in self._index:
+            self._inspector.skip(DUPLICATE, where, word)
+        else:
+            self._index[word] = len(self._index)
+            return True
+        return False
+
+
+def _as_bytes(word: str) -> bytes:
+    try:
+        return word.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # no file holds it
+        return word.encode("utf-8", "surrogatepass")
