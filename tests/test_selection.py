@@ -141,10 +141,12 @@ def test_folds_are_scored_as_a_loop_over_them_would(spaces):
 def test_one_pass_fits_what_differs_in_epsilon_and_lambda_only(spaces, monkeypatch):
     X, Y, pairs = spaces
     paths = []
-    fit_path = FIPP.fit_path
-    monkeypatch.setattr(FIPP, "fit_path", lambda self, *a, **k: paths.append(k) or fit_path(self, *a, **k))
+    fit_together = FIPP._fit_together
+    monkeypatch.setattr(FIPP, "_fit_together", lambda self, *a: paths.append(a[0]) or fit_together(self, *a))
     select(X, Y, pairs, components=[1, 2, 3], refit=False)
-    assert [(len(path["epsilons"]), len(path["lams"])) for path in paths] == [(5, 5)] * 3
+    assert [(len({a.epsilon for a in path}), len({a.lam for a in path}), len(path)) for path in paths] == [
+        (5, 5, 25)
+    ] * 3
 
 
 @pytest.mark.parametrize("setting", [{"solver": "eigen"}, {"n_rounds": 2}])
@@ -258,13 +260,13 @@ def test_five_source_words_are_enough(spaces):
     ],
 )
 def test_what_cannot_be_is_said_before_anything_is_fitted(spaces, monkeypatch, options, message):
-    monkeypatch.setattr(BaseAligner, "_prepare", lambda *_: pytest.fail("fitted"))
+    monkeypatch.setattr(BaseAligner, "_check", lambda *_: pytest.fail("fitted"))
     with pytest.raises(FippError, match=message):
         select(*spaces, **options)
 
 
 def test_a_wrong_value_is_refused_before_anything_is_fitted(spaces, monkeypatch):
-    monkeypatch.setattr(BaseAligner, "_prepare", lambda *_: pytest.fail("fitted"))
+    monkeypatch.setattr(BaseAligner, "_check", lambda *_: pytest.fail("fitted"))
     with pytest.raises(ValueError, match="lam"):
         select(*spaces, grid={"lam": [1.0, -1.0]})
 

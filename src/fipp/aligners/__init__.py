@@ -9,6 +9,7 @@ from fipp.aligners._ranking import Ranking
 from fipp.aligners._regression import LowRank, ResidualMLP, Ridge
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
+from fipp.aligners._state import from_model, from_state, register, to_model, to_state
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners.published._bootstrap import DLV, BootstrapProcrustes
 from fipp.aligners.published._cca import CCA, PLS
@@ -49,6 +50,8 @@ METHODS: dict[str, BaseAligner] = {
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
+register(*map(type, METHODS.values()))
+
 __all__ = [
     "CCA",
     "DLV",
@@ -72,4 +75,8 @@ __all__ = [
     "Spectral",
     "Unsupervised",
     "VecMap",
+    "from_model",
+    "from_state",
+    "to_model",
+    "to_state",
 ]

@@ -17,8 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import fipp
-from fipp.aligners import METHODS, BaseAligner
-from fipp.aligners._state import _from_state, to_state
+from fipp.aligners import METHODS, BaseAligner, from_state, to_state
 from fipp.comparison._measure import Problem, Record, measure
 from fipp.exceptions import FippError
 from fipp.linalg import n_threads
@@ -55,7 +54,7 @@ def describe(name: str, aligner: BaseAligner) -> dict[str, Any] | None:
         state = to_state(aligner)[1]
     except FippError:  # with preprocessing of another library
         return None
-    return {"state": state} if repr(_from_state({}, state)) == repr(aligner) else None
+    return {"state": state} if repr(from_state({}, state)) == repr(aligner) else None
 
 
 def run_apart(description: dict[str, Any], folder: Path, timeout: float | None = None) -> Record:
@@ -122,7 +121,7 @@ def make_aligner(description: dict[str, Any]) -> BaseAligner:
 
     if "method" in description:
         return make_aligner(description["method"], {})
-    aligner: BaseAligner = _from_state({}, description["state"])
+    aligner: BaseAligner = from_state({}, description["state"])
     return aligner
 
 

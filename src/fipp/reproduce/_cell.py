@@ -119,8 +119,8 @@ def _beside_low_rank(descended: FIPP, fitted: Fitted) -> Record:
     """Compare the descent with the low-rank solution, up to a rotation (appendix F)."""
     low_rank = FIPP(**{**descended.get_params(), "solver": "eigen"})
     low_rank.fit(fitted.source.matrix, fitted.target.matrix, fitted.pairs)
-    X_s, _, solution = low_rank._seed_vectors()
-    _, _, aligned = descended._seed_vectors()
+    X_s, _, solution = low_rank.seed_vectors()
+    _, _, aligned = descended.seed_vectors()
     steps = np.unique(np.linspace(0, len(descended.losses_) - 1, _LOSSES_KEPT).astype(int))
     return {
         "from_low_rank": _distance(aligned, solution),

@@ -76,7 +76,7 @@ def gram_spectrum(fitted: Fitted) -> Record:
         "mapped": _spectrum(aligner.transform(X)),
     }
     if isinstance(aligner, FIPP):
-        _, _, solution = aligner._seed_vectors()
+        _, _, solution = aligner.seed_vectors()
         spectra["solution"] = _spectrum(solution)
     longest = max(map(len, spectra.values()))
     rows: Rows = {

@@ -19,8 +19,7 @@ from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._score import reciprocal_ranks
 from fipp.exceptions import FippWarning
 from fipp.io import Vectors
-from fipp.linalg import Progress
-from fipp.linalg._memory import parse_memory
+from fipp.linalg import Progress, parse_memory
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import check_retrieval
 from fipp.selection._grid import Grid, batches, check_grid, combinations, configure, distance_from
@@ -137,7 +136,7 @@ def select(
     if refit:
         chosen = configure(aligner, table[best].params)
         if words:
-            alignment = align(source, target, lexicon, chosen, progress=steps.next())  # type: ignore[arg-type]
+            alignment = align(source, target, lexicon, chosen, progress=steps.next())
             chosen = alignment.aligner
         else:
             chosen.fit(X, Y, pairs, progress=steps.next())
