@@ -6,7 +6,9 @@ from fipp.aligners._bootstrap import BootstrapProcrustes
 from fipp.aligners._cca import CCA, PLS
 from fipp.aligners._dlv import DLV
 from fipp.aligners._fipp import FIPP
+from fipp.aligners._guessing import GuessingAligner
 from fipp.aligners._gwa import GromovWasserstein
+from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._icp import ICP
 from fipp.aligners._local import Local
 from fipp.aligners._mlp import ResidualMLP
@@ -15,6 +17,7 @@ from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
 from fipp.aligners._rcsls import RCSLS
 from fipp.aligners._ridge import LowRank, Ridge
+from fipp.aligners._score import reciprocal_ranks
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._unsupervised import Unsupervised
@@ -64,6 +67,7 @@ __all__ = [
     "BaseAligner",
     "BootstrapProcrustes",
     "GromovWasserstein",
+    "GuessingAligner",
     "Local",
     "LowRank",
     "Procrustes",
@@ -74,4 +78,6 @@ __all__ = [
     "Spectral",
     "Unsupervised",
     "VecMap",
+    "held_out_parts",
+    "reciprocal_ranks",
 ]

@@ -252,6 +252,11 @@ class FIPP(BaseAligner):
         _, _, aligned = self._seed_vectors()
         return np.maximum(np.linalg.eigvalsh(cross_products(aligned, aligned))[::-1], 0)
 
+    @property
+    def seed_vectors_(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Preprocessed seed vectors X_s and X_t, and the aligned X̃_s; only where the model was fitted."""
+        return self._seed_vectors()
+
     def _seed_vectors(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Return X_s, X_t and X̃_s."""
         if not hasattr(self, "_seed"):

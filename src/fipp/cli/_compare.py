@@ -10,7 +10,7 @@ import typer
 from fipp.cli import _console, _files, _options
 
 if TYPE_CHECKING:
-    from fipp.comparison import MethodScore
+    from fipp.experiments import MethodScore
 
 EXAMPLE = "Example: [bold]fipp compare en.vec fr.vec --dict seed.tsv --test test.tsv --keep compared.jsonl[/bold]"
 
@@ -46,11 +46,9 @@ def command(
     Each method runs in a process of its own. One that cannot run is in the table with the reason.
     """
     import fipp
-    from fipp.comparison._run import as_methods
-    from fipp.reproduce import FORMATS
+    from fipp.experiments import as_methods, check_format
 
-    if format not in FORMATS:
-        raise fipp.FippError(f"there is no format {format!r}; known are {', '.join(FORMATS)}")
+    check_format(format)
     chosen = as_methods("all" if methods.strip().lower() == "all" else _options.split_names(methods) or ())
     for written in filter(None, (output, keep)):
         _files.check_output(written, source, target, test, *([dictionary] if dictionary else []))
@@ -67,7 +65,7 @@ def command(
             _console.warn(f"{score.name}: {remark}")
 
     with report.progress("comparing") as progress:
-        compared = fipp.compare_methods(
-            X, Y, seed, pairs, chosen, timeout=timeout, keep=keep, progress=progress, finished=tell
+        compared = fipp.compare(
+            X, Y, seed, pairs, chosen, timeout=timeout, results_path=keep, progress=progress, on_result=tell
         )
     _files.write_text(compared.render(format), output)

@@ -14,8 +14,8 @@ from fipp.cli import _align, _console, _files, _options, _tables
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fipp.report._grid import Panel
-    from fipp.selection import Selection
+    from fipp.experiments import Tuning
+    from fipp.report import HeatMap
 
 EXAMPLE = "Example: [bold]fipp tune en.vec fr.vec --dict seed.tsv --components 1,2,3 -o en-fr.fipp[/bold]"
 
@@ -71,24 +71,23 @@ def command(
 
     Source words are divided, so that none is both learned from and looked up. Keep a test dictionary out of this.
     """
-    from fipp.linalg._memory import parse_memory
-    from fipp.retrieve._options import check_retrieval
-    from fipp.selection import select
-    from fipp.selection._grid import batches, check_grid
+    import fipp
+    from fipp.experiments import check_grid
+    from fipp.linalg import parse_memory
+    from fipp.report import check_figures
+    from fipp.retrieve import check_retrieval
 
     report = _console.Reporter(quiet or as_json)
     check_retrieval(retrieval)
     parse_memory(max_memory)
     aligner = _align._make_aligner(method, {"max_memory": max_memory}, preprocess, None)
     wanted = _parse_grid(grid, components)
-    batches(aligner, check_grid(aligner, wanted["grid"], wanted["components"]))
+    check_grid(aligner, wanted["grid"], wanted["components"])
     for path in (output, figure):
         if path is not None:
             _files.check_output(path, source, target, dictionary)
     if figure is not None:
-        from fipp.report._figures import _matplotlib
-
-        _matplotlib()
+        check_figures()
     lexicon = _files.load_lexicon(dictionary, strict=strict, reverse=reverse_dict)
     source_vectors = _files.load_vectors(source, report, limit=limit, strict=strict)
     target_vectors = _files.load_vectors(target, report, limit=limit, strict=strict)
@@ -97,7 +96,7 @@ def command(
 
     started = time.perf_counter()
     with report.progress("trying settings") as progress:
-        selection = select(
+        tuning = fipp.tune(
             source_vectors,
             target_vectors,
             lexicon,
@@ -112,22 +111,22 @@ def command(
             **wanted,
         )
     seconds = time.perf_counter() - started
-    _write(selection, output, figure)
+    _write(tuning, output, figure)
     if as_json:
         written = {"model": output and str(output), "figure": figure and str(figure)}
-        _console.show_json({**selection.as_dict(), "seconds": seconds, **written})
+        _console.show_json({**tuning.as_dict(), "seconds": seconds, **written})
     else:
-        _show(selection, seconds, output, figure)
+        _show(tuning, seconds, output, figure)
 
 
-def _write(selection: Selection, output: Path | None, figure: Path | None) -> None:
-    if output is not None and selection.alignment is not None:
-        selection.alignment.save(output)
+def _write(tuning: Tuning, output: Path | None, figure: Path | None) -> None:
+    if output is not None and tuning.alignment is not None:
+        tuning.alignment.save(output)
         _console.written.append(output)
     if figure is not None:
         from fipp.report import plot_grid
 
-        plot_grid(selection, figure)
+        plot_grid(tuning, figure)
         _console.written.append(figure)
 
 
@@ -152,34 +151,34 @@ def _parse_grid(grid: Sequence[str] | None, components: str | None) -> dict[str,
     return {"grid": wanted or None, "components": numbers}
 
 
-def _show(selection: Selection, seconds: float, output: Path | None, figure: Path | None) -> None:
-    from fipp.report._grid import heat_panels
-    from fipp.selection._result import describe
+def _show(tuning: Tuning, seconds: float, output: Path | None, figure: Path | None) -> None:
+    from fipp.experiments import format_settings
+    from fipp.report import heat_maps
 
     _console.heading("Mean reciprocal rank of held-out pairs; * is the best")
-    for panel in heat_panels(selection):
+    for panel in heat_maps(tuning):
         if panel.title:
             _console.show(panel.title)
         _console.show(_heat_table(panel))
-    best, folds = selection.best, selection.folds
+    best, folds = tuning.best, tuning.folds
     rows = {
-        "best": f"{selection.method.lower()}: {describe(best.params)}",
-        "MRR": f"{best.mrr:.4f} ± {best.standard_error:.4f} by {selection.retrieval}",
-        "held out": f"{selection.holdout:,} source words{f', {folds} folds' if folds else ''}; "
-        f"{selection.pairs:,} pairs in all",
+        "best": f"{tuning.method.lower()}: {format_settings(best.params)}",
+        "MRR": f"{best.mrr:.4f} ± {best.standard_error:.4f} by {tuning.retrieval}",
+        "held out": f"{tuning.holdout:,} source words{f', {folds} folds' if folds else ''}; "
+        f"{tuning.pairs:,} pairs in all",
         "time": f"{seconds:.1f} s",
     }
-    if selection.defaults is not None and selection.defaults is not best:
-        default = selection.defaults
+    if tuning.defaults is not None and tuning.defaults is not best:
+        default = tuning.defaults
         rows["defaults"] = f"{default.mrr:.4f}, behind by {default.behind:.4f} ± {default.behind_error:.4f}"
     if output is not None:
         rows["model"] = f"{output} ({output.stat().st_size / 1000:,.0f} kB), fitted on all pairs"
     if figure is not None:
         rows["figure"] = str(figure)
-    _console.show(_tables.summary(rows), selection.note)
+    _console.show(_tables.summary(rows), tuning.note)
 
 
-def _heat_table(panel: Panel) -> Table:
+def _heat_table(panel: HeatMap) -> Table:
     from rich.style import Style
     from rich.text import Text
 

@@ -67,16 +67,14 @@ def command(
 
     The paper's figures are for fastText vectors of Wikipedia: on others, compare differences, not levels.
     """
-    from fipp import reproduce
-    from fipp.exceptions import FippError
+    from fipp import experiments, report, reproduce
 
-    if format not in reproduce.FORMATS:
-        raise FippError(f"there is no format {format!r}; known are {', '.join(reproduce.FORMATS)}")
+    experiments.check_format(format)
     if output is not None:
         _files.check_output(output)
     if figures is not None:
-        reproduce.check_figures()
-    report = _console.Reporter(quiet)
+        report.check_figures()
+    console = _console.Reporter(quiet)
     wanted = _options.split_names(tables)
     found = reproduce.discover(vectors, dictionaries, choices or (), similarity)
     cells = reproduce.make_plan(
@@ -88,15 +86,15 @@ def command(
         sgd_steps=sgd_steps,
         limit=limit,
     )
-    report.note(f"pairs: {', '.join(dict.fromkeys(cell.pair for cell in cells))}")
+    console.note(f"pairs: {', '.join(dict.fromkeys(cell.pair for cell in cells))}")
     if results is not None:
         _console.written.append(results)  # it holds whatever is finished, also after Ctrl-C
-    with report.progress("running the study") as progress:
-        records = reproduce.run_study(cells, results, jobs=jobs, progress=progress)
+    with console.progress("running the study") as progress:
+        records = reproduce.run(cells, results, n_jobs=jobs, progress=progress)
     for record in records.values():
         if "error" in record:
             _console.warn(f"{record['pair']} {record['size']} {record['variant']}: {record['error']}")
     if figures is not None:
-        drawn = reproduce.plot_study(cells, records, figures)
-        report.note(f"{len(drawn)} figures in {figures}")
-    _files.write_text(reproduce.render(reproduce.make_tables(cells, records, wanted), format), output)
+        drawn = report.plot_paper(cells, records, figures)
+        console.note(f"{len(drawn)} figures in {figures}")
+    _files.write_text(experiments.render(reproduce.make_tables(cells, records, wanted), format), output)

@@ -3,10 +3,11 @@
 from fipp.evaluate import documents, inference
 from fipp.evaluate._analogy import AnalogyResult, analogies, cross_analogies
 from fipp.evaluate._analogy_file import Analogy, load_analogies
-from fipp.evaluate._bli import BLIResult, bli
+from fipp.evaluate._bli import BLIResult, bli, result_of_queries
 from fipp.evaluate._compare import Comparison, compare
 from fipp.evaluate._methods import Outcome, each_method
 from fipp.evaluate._resampling import Interval
+from fipp.evaluate._seen import Seen, seed_keys, seen_queries
 from fipp.evaluate._self_evaluation import SelfEvaluation, self_evaluate
 from fipp.evaluate._similarity import SimilarityResult, cross_similarity, similarity, similarity_before_after
 from fipp.evaluate._similarity_file import ScoredPair, load_similarity
@@ -20,6 +21,7 @@ __all__ = [
     "Interval",
     "Outcome",
     "ScoredPair",
+    "Seen",
     "SelfEvaluation",
     "SimilarityResult",
     "SpaceReport",
@@ -34,6 +36,9 @@ __all__ = [
     "inference",
     "load_analogies",
     "load_similarity",
+    "result_of_queries",
+    "seed_keys",
+    "seen_queries",
     "self_evaluate",
     "similarity",
     "similarity_before_after",

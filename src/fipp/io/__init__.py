@@ -5,10 +5,12 @@ of word pairs, and a `Lookup` says which of the pairs two vocabularies have. Wha
 in a `LoadReport`.
 """
 
+from fipp.io._atomic import atomic_path
+from fipp.io._formats import may_be_vectors
 from fipp.io._lexicon import Lexicon
 from fipp.io._lookup import Lookup
 from fipp.io._report import LoadReport
 from fipp.io._subwords import SubwordVectors
 from fipp.io._vectors import Vectors
 
-__all__ = ["Lexicon", "LoadReport", "Lookup", "SubwordVectors", "Vectors"]
+__all__ = ["Lexicon", "LoadReport", "Lookup", "SubwordVectors", "Vectors", "atomic_path", "may_be_vectors"]

@@ -188,3 +188,19 @@ def _folder_to_read(path: Path) -> Format:
         f"{path} is a folder, not a file, and neither spaCy's (with vocab/vectors) nor model2vec's (with "
         "model.safetensors and tokenizer.json)"
     )
+
+
+def may_be_vectors(path: Path) -> bool:
+    """Return whether the name of a file, or the content of a folder, suggests that it holds vectors.
+
+    Examples
+    --------
+    >>> may_be_vectors(Path("wiki.en.vec.gz")), may_be_vectors(Path("notes.md"))
+    (True, False)
+    """
+    if path.name.startswith("."):
+        return False
+    if path.is_dir():
+        return any(folder.recognises(path, b"") for folder in FOLDERS)
+    words_of_a_matrix = path.suffix == ".txt" and path.with_suffix(".npy").exists()
+    return any(suffix_of(path) in known.suffixes for known in FORMATS) and not words_of_a_matrix

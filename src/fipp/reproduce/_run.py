@@ -1,112 +1,117 @@
-"""Running the cells of a plan: those that are not finished, one after the other or several pairs at a time."""
+"""Running the cells of a plan that are not finished: reading vectors, fitting methods, keeping results."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
-from collections import deque
+import time
 from collections.abc import Generator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
-from multiprocessing.connection import wait as wait_for
+from functools import lru_cache
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
 
+from fipp._inputs import make_aligner
+from fipp._progress import Progress
+from fipp._version import __version__
+from fipp.aligners import BaseAligner
 from fipp.exceptions import FippError
-from fipp.linalg import Progress
-from fipp.reproduce._cell import run_cell
+from fipp.experiments import Record, attempt, run_cells, run_in_parallel, tune_arrays
+from fipp.io import Vectors
+from fipp.linalg import mean_and_scatter, single_threaded_blas
+from fipp.reproduce._measure import Fitted, measure
 from fipp.reproduce._plan import Cell
-from fipp.reproduce._results import Record, appending, read_results
+from fipp.reproduce._specs import BLI
+from fipp.reproduce._variants import SCIKIT_CCA, ScikitCCA
 
 
-def run_study(
+def run(
     cells: Sequence[Cell],
-    results: str | Path | None = None,
+    results_path: str | os.PathLike[str] | None = None,
     *,
-    jobs: int = 1,
+    n_jobs: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, Record]:
-    """Run what is not finished, and give all records by key.
+    """Run the cells that are not finished, and return all records by key.
 
     Parameters
     ----------
     cells : sequence of Cell
         From `make_plan`.
-    results : path, optional
-        A file of JSON lines: what it holds is not run again, what is run is added to it at once.
-    jobs : int, default=1
-        How many pairs of languages at a time, each in a process with one thread. One job uses all threads.
+    results_path : path, optional
+        A file of JSON lines. Results that it holds are not measured again; new ones are added at once.
+    n_jobs : int, default=1
+        How many pairs of languages to run at a time, each in a process with one thread. One job uses all threads.
     progress : callable, optional
         Called as ``progress(done, total)`` before the first and after each cell.
 
     Returns
     -------
     dict
-        Records by the key of their cell. One that failed says why in ``"error"``, and is tried again the next time.
+        Records by the key of their cell. One that failed has the reason in ``"error"``, and is tried again next time.
     """
-    if jobs < 1:
-        raise FippError(f"jobs must be at least 1, not {jobs}")
-    keys = {cell.key: cell for cell in reversed(cells)}
-    records = {key: record for key, record in (read_results(results) if results else {}).items() if key in keys}
-    todo = [(key, cell) for key, cell in reversed(keys.items()) if key not in records]
-    advance = progress or (lambda done, total: None)
-    advance(len(records), len(keys))
-    with appending(results) as keep, closing(_records(todo, jobs)) as made:
-        for record in made:
-            keep(record)
-            records[record["key"]] = record
-            advance(len(records), len(keys))
-    return records
+    if n_jobs < 1:
+        raise FippError(f"the number of jobs must be at least 1, not {n_jobs}")
+
+    def measure_all(todo: dict[str, Cell]) -> Generator[Record, None, None]:
+        by_pair: dict[str, list[tuple[str, Cell]]] = {}
+        for key, cell in todo.items():
+            by_pair.setdefault(cell.pair, []).append((key, cell))
+        if n_jobs == 1 or len(by_pair) < 2:
+            yield from map(run_cell, todo.items())
+        else:
+            yield from run_in_parallel(run_cell, by_pair.values(), n_jobs)
+
+    by_key: dict[str, Cell] = {}
+    for cell in cells:
+        by_key.setdefault(cell.key, cell)
+    return run_cells(by_key, measure_all, results_path=results_path, progress=progress)
 
 
-def _records(todo: list[tuple[str, Cell]], jobs: int) -> Generator[Record, None, None]:
-    by_pair: dict[str, deque[tuple[str, Cell]]] = {}
-    for key, cell in todo:
-        by_pair.setdefault(cell.pair, deque()).append((key, cell))
-    if jobs == 1 or len(by_pair) < 2:
-        for key, cell in todo:
-            yield run_cell(key, cell)
-        return
-    queues = deque(by_pair.values())
-    # Not fork: threads of BLAS do not survive it.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(queues)), mp_context=context, initializer=_become_worker)
-    running: dict[Future[Record], deque[tuple[str, Cell]]] = {}
-    try:
-        while queues or running:
-            # One cell of a pair at a time: the process that has read its vectors is likely to get the next one.
-            while queues and len(running) < jobs:
-                queue = queues.popleft()
-                running[pool.submit(run_cell, *queue.popleft())] = queue
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                queue = running.pop(future)
-                if queue:
-                    queues.appendleft(queue)
-                yield future.result()
-    except BrokenProcessPool:
-        raise FippError(
-            "a process of the study was ended from outside, perhaps for lack of memory; what is finished is kept. "
-            "Take fewer --jobs, or fewer words with --limit"
-        ) from None
-    finally:
-        pool.shutdown(wait=not running, cancel_futures=True)
+def run_cell(item: tuple[str, Cell]) -> Record:
+    """Fit and measure one cell, given with its key; if it fails, the record holds the reason."""
+    key, cell = item
+    return {"key": key, **cell.as_dict(), "version": __version__, **attempt(_run, cell)}
 
 
-def _become_worker() -> None:
-    """Use one thread, end at once on Ctrl-C, and do not outlive a parent that was killed."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threadpool_limits(1)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        sentinel = parent.sentinel
+def _run(cell: Cell) -> Record:
+    source, target = _load(cell.source, cell.limit, cell.dimensions), _load(cell.target, cell.limit, None)
+    sides = {
+        side: {"name": path.name, "words": len(vectors), "dimensions": vectors.dim}
+        for side, path, vectors in (("source", cell.source, source), ("target", cell.target, target))
+    }
+    if cell.measure == BLI and cell.dimensions is not None and source.dim < cell.dimensions:
+        return sides | {"skipped": f"the source has {source.dim} dimensions, not {cell.dimensions} or more"}
+    lookup = cell.train.load().lookup(source, target).require()
+    start = time.perf_counter()
+    aligner, chosen = _fit(cell, source, target, lookup.rows)
+    seconds = time.perf_counter() - start
+    seed = {"used": len(lookup.rows), "total": lookup.total, "coverage": lookup.coverage}
+    measured = measure(cell, Fitted(aligner, source, target, lookup.rows))
+    return sides | {"seed": seed, "fit_seconds": seconds} | chosen | measured
 
-        def follow() -> None:
-            wait_for([sentinel])
-            os._exit(1)
 
-        threading.Thread(target=follow, daemon=True).start()
+def _fit(cell: Cell, source: Vectors, target: Vectors, pairs: NDArray[np.int64]) -> tuple[BaseAligner, Record]:
+    if not cell.tune:
+        method = ScikitCCA() if cell.method == SCIKIT_CCA else cell.method
+        return make_aligner(method, cell.settings).fit(source.matrix, target.matrix, pairs), {}
+    tuning = tune_arrays(source.matrix, target.matrix, pairs, cell.method, **cell.settings)
+    assert tuning.aligner is not None
+    return tuning.aligner, {"chosen": tuning.best_params, "held_out_mrr": tuning.best.mrr}
+
+
+@lru_cache(maxsize=3)
+def _load(path: Path, limit: int | None, dimensions: int | None) -> Vectors:
+    vectors = Vectors.load(path, limit=limit)
+    return vectors if dimensions is None or vectors.dim <= dimensions else reduced(vectors, dimensions)
+
+
+def reduced(vectors: Vectors, dimensions: int) -> Vectors:
+    """Return the vectors in their first principal components."""
+    mean, scatter = mean_and_scatter(vectors.matrix, lambda rows: rows.astype(np.float32, copy=False))
+    d = vectors.dim
+    with single_threaded_blas:
+        _, components = scipy.linalg.eigh(scatter, subset_by_index=[d - dimensions, d - 1])
+        matrix = (vectors.matrix - mean.astype(np.float32)) @ components[:, ::-1].astype(np.float32)
+    return Vectors(vectors.words, matrix)

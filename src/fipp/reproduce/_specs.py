@@ -1,4 +1,4 @@
-"""The tables of the paper: which result of which method stands in which column, beside which figure of the paper."""
+"""The tables of the paper: for each column the method, the result, and the paper's figure to show beside it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ INNER_PRODUCTS = "inner products"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: which result of which method, and which figure of the paper stands beside it.
+    """A column of a table: a result of a method, and the paper's figure to show beside it.
 
-    ``averaged`` tells whether its mean over the pairs says anything.
+    ``averaged`` says whether its mean over the pairs is meaningful.
     """
 
     label: str
@@ -39,7 +39,7 @@ class TableSpec:
     digits : int
         Decimals shown.
     measure : str
-        What its cells measure: lexicon induction, one row a pair, or something that gives several rows a pair.
+        What its cells measure: lexicon induction, with one row per pair, or something with several rows per pair.
     rows : str
         What those rows are.
     """
@@ -52,7 +52,7 @@ class TableSpec:
 
 
 def _both(label: str, change: str = "", paper: str | None = None, **options: Any) -> tuple[Column, Column]:
-    """Return columns for FIPP as published, which the paper's figure stands beside, and for ours."""
+    """Return a column for FIPP as published, with the paper's figure beside it, and one for ours."""
     return (
         Column(f"{label} (published)", f"fipp-published{change}", paper, **options),
         Column(f"{label} (ours)", f"fipp{change}", **options),
@@ -73,7 +73,7 @@ def _times(column: Column) -> Column:
 
 
 def with_others(name: str, spec: TableSpec, others: list[str]) -> TableSpec:
-    """Add columns for methods that are not the study's own to the tables that compare methods."""
+    """Add columns for methods that the paper does not have to the tables that compare methods."""
     added = [Column(other, other) for other in others]
     if name == "retrieval":
         added = [

@@ -1,4 +1,4 @@
-"""A grid of settings: which combinations there are, and which of them can be fitted together."""
+"""A grid of settings: its combinations, and which of them can be fitted together."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from fipp.exceptions import FippError
 from fipp.preprocess import make_preprocess, with_components
 
 COMPONENTS = "components"
-"""The one name of a grid that is no setting of an aligner: how many components its preprocessing removes."""
+"""The one name in a grid that is not a setting of an aligner: how many components its preprocessing removes."""
 
 Grid = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Settings that one pass can fit.
+    """Settings that are fitted in one pass.
 
     Attributes
     ----------
     aligner : aligner
-        With all settings that the batch has in common.
+        With the settings that the batch has in common.
     places : tuple of int
-        Where the settings stand among all of the grid.
+        Positions of the settings among all combinations of the grid.
     changed : tuple of dict
         The settings in which each differs.
     """
@@ -39,7 +39,7 @@ class Batch:
 
 
 def check_grid(aligner: BaseAligner, grid: Grid | None, components: Sequence[int] | None) -> dict[str, list[Any]]:
-    """Return the grid of ``aligner``, its own or the one given, with ``components``; refuse what it does not know.
+    """Return the grid given, or else the aligner's own, with ``components``; refuse settings that `fit` would refuse.
 
     Examples
     --------
@@ -53,13 +53,16 @@ def check_grid(aligner: BaseAligner, grid: Grid | None, components: Sequence[int
     known = [COMPONENTS, *aligner.get_params(deep=True)]
     for name, values in wanted.items():
         if name not in known:
-            settings = ", ".join([COMPONENTS, *aligner.get_params(deep=False)])
-            raise FippError(f"{type(aligner).__name__} has no setting {name!r} to choose; it has {settings}")
+            own = ", ".join([COMPONENTS, *aligner.get_params(deep=False)])
+            raise FippError(f"{type(aligner).__name__} has no setting {name!r} to choose; it has {own}")
         if isinstance(values, str) or not hasattr(values, "__iter__") or not list(values):
             raise FippError(f"the grid needs a list of values for {name}, not {values!r}")
     if not wanted:
         raise FippError(f"{type(aligner).__name__} declares nothing to choose: pass a grid")
-    return {name: _distinct(values) for name, values in wanted.items()}
+    checked = {name: _distinct(values) for name, values in wanted.items()}
+    for settings in combinations(checked):
+        configure(aligner, settings)
+    return checked
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:
@@ -72,7 +75,7 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
 
 
 def combinations(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return every combination of the grid's values, those of the last setting changing fastest.
+    """Return every combination of the grid's values; the last setting changes fastest.
 
     Examples
     --------
@@ -83,7 +86,7 @@ def combinations(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def configure(aligner: BaseAligner, settings: Mapping[str, Any]) -> BaseAligner:
-    """Return a fresh aligner with these settings, and refuse now what `fit` would refuse later.
+    """Return a new aligner with these settings; refuse what `fit` would refuse later.
 
     Examples
     --------
@@ -101,7 +104,7 @@ def configure(aligner: BaseAligner, settings: Mapping[str, Any]) -> BaseAligner:
 
 
 def batches(aligner: BaseAligner, grid: Mapping[str, list[Any]]) -> list[Batch]:
-    """Put settings together that differ only in what the method can fit in one pass.
+    """Group the settings that differ only in what the method can fit in one pass.
 
     Examples
     --------
@@ -109,26 +112,21 @@ def batches(aligner: BaseAligner, grid: Mapping[str, list[Any]]) -> list[Batch]:
     >>> [len(batch.places) for batch in batches(FIPP(), {"components": [1, 2], "lam": [0.5, 1.0]})]
     [2, 2]
     """
-    together: dict[tuple[int, ...], list[tuple[int, dict[str, Any]]]] = {}
+    groups: dict[tuple[int, ...], list[tuple[int, dict[str, Any]]]] = {}
     settings = combinations(grid)
     for place, chosen in enumerate(settings):
         shared = configure(aligner, chosen).path_settings
-        # By the place of a value in the grid: a value itself may be anything, even a transformer.
+        # By the position of a value in the grid: a value may be anything, even a transformer.
         key = tuple(grid[name].index(value) for name, value in chosen.items() if name not in shared)
         changed = {name: value for name, value in chosen.items() if name in shared}
-        together.setdefault(key, []).append((place, changed))
+        groups.setdefault(key, []).append((place, changed))
     return [
-        Batch(
-            aligner=configure(aligner, settings[members[0][0]]),
-            places=tuple(place for place, _ in members),
-            changed=tuple(changed for _, changed in members),
-        )
-        for members in together.values()
+        Batch(configure(aligner, settings[members[0][0]]), *zip(*members, strict=True)) for members in groups.values()
     ]
 
 
 def distance_from(aligner: BaseAligner, settings: Mapping[str, Any]) -> tuple[int, int]:
-    """Tell how far settings are from the aligner's own: how many differ, and how many components more are removed.
+    """Return how many settings differ from the aligner's own, and how many components are removed.
 
     Examples
     --------
@@ -137,6 +135,60 @@ def distance_from(aligner: BaseAligner, settings: Mapping[str, Any]) -> tuple[in
     (1, 0)
     """
     own = aligner.get_params(deep=True)
-    removed = settings.get(COMPONENTS, 0)
     differing = sum(own[name] != value for name, value in settings.items() if name != COMPONENTS)
-    return differing, removed
+    return differing, settings.get(COMPONENTS, 0)
+
+
+def is_own(aligner: BaseAligner, settings: Mapping[str, Any]) -> bool:
+    """Return whether these settings are the aligner's own, however they are written.
+
+    Examples
+    --------
+    >>> from fipp import FIPP
+    >>> is_own(FIPP(), {"components": 1, "lam": 1.0}), is_own(FIPP(), {"components": 2})
+    (True, False)
+    """
+
+    def written(configured: BaseAligner) -> dict[str, Any]:
+        # "isotropic" and Isotropic() are the same, and so are two transformers with the same repr.
+        found = {**configured.get_params(deep=False), "preprocess": make_preprocess(configured.preprocess)}
+        return {name: repr(value) if hasattr(value, "fit") else value for name, value in found.items()}
+
+    return written(configure(aligner, settings)) == written(configure(aligner, {}))
+
+
+def format_settings(settings: Mapping[str, Any]) -> str:
+    """Return settings in one line.
+
+    Examples
+    --------
+    >>> format_settings({"epsilon": 0.05, "lam": 1.0})
+    'epsilon 0.05, lam 1'
+    """
+    return ", ".join(f"{name} {format_value(value)}" for name, value in settings.items())
+
+
+def format_value(value: Any) -> str:
+    """Return the value of a setting in few characters.
+
+    Examples
+    --------
+    >>> format_value(1.0), format_value(None)
+    ('1', 'none')
+    """
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as JSON can hold them; a transformer becomes its repr.
+
+    Examples
+    --------
+    >>> from fipp.preprocess import Isotropic
+    >>> plain_settings({"epsilon": None, "preprocess": Isotropic(2)})
+    {'epsilon': None, 'preprocess': 'Isotropic(n_components=2)'}
+    """
+    kept = (str, int, float, bool, type(None))
+    return {name: value if isinstance(value, kept) else format_value(value) for name, value in settings.items()}

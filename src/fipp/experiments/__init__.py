@@ -1,0 +1,42 @@
+"""Fitting many aligners and measuring them: comparing methods, tuning settings, and what every experiment needs.
+
+`attempt` and `run_cells` run measurements, keep their results and resume; `Table` and `render` show them.
+"""
+
+from fipp.experiments._compare import as_methods, compare
+from fipp.experiments._comparison import MethodComparison, MethodScore
+from fipp.experiments._grid import check_grid, combinations, format_settings, format_value
+from fipp.experiments._run import PeakMemory, attempt, run_cells, run_in_parallel, run_in_subprocess
+from fipp.experiments._store import Record, read_results, result_key
+from fipp.experiments._tables import FORMATS, Figure, Note, Table, Value, check_format, render
+from fipp.experiments._tune import SettingScore, Tuning, tune, tune_arrays
+
+__all__ = [
+    "FORMATS",
+    "Figure",
+    "MethodComparison",
+    "MethodScore",
+    "Note",
+    "PeakMemory",
+    "Record",
+    "SettingScore",
+    "Table",
+    "Tuning",
+    "Value",
+    "as_methods",
+    "attempt",
+    "check_format",
+    "check_grid",
+    "combinations",
+    "compare",
+    "format_settings",
+    "format_value",
+    "read_results",
+    "render",
+    "result_key",
+    "run_cells",
+    "run_in_parallel",
+    "run_in_subprocess",
+    "tune",
+    "tune_arrays",
+]

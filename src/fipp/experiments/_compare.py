@@ -1,0 +1,293 @@
+"""Every method on the same vocabularies and dictionaries, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fipp._inputs import (
+    LexiconLike,
+    VectorsLike,
+    as_lexicon,
+    as_vectors,
+    found_pairs,
+    make_aligner,
+    words_spelled_alike,
+)
+from fipp._progress import Progress
+from fipp._version import __version__
+from fipp.aligners import METHODS, BaseAligner, GuessingAligner
+from fipp.evaluate import bli, result_of_queries, seed_keys, seen_queries
+from fipp.exceptions import FippError, FippWarning
+from fipp.experiments._comparison import RETRIEVALS, MethodComparison, MethodScore, Setting
+from fipp.experiments._run import PeakMemory, attempt, run_cells, run_in_subprocess
+from fipp.experiments._store import Record, result_key
+from fipp.io import Lexicon, Lookup, Vectors
+from fipp.linalg import n_threads
+
+Methods = str | Iterable[str | BaseAligner] | Mapping[str, str | BaseAligner]
+Named = tuple[str, BaseAligner]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What all methods are given.
+
+    Attributes
+    ----------
+    X, Y : ndarray
+        The two vocabularies.
+    pairs : dict of str to ndarray
+        Row numbers of pairs to learn from: ``"seed"``, if there is one, ``"identical words"``, ``"words spelled
+        alike"``.
+    test : ndarray of shape (n, 2)
+        Row numbers of the test dictionary.
+    """
+
+    X: NDArray
+    Y: NDArray
+    pairs: dict[str, NDArray[np.int64]]
+    test: NDArray[np.int64]
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays to a folder from which another process can load them."""
+        arrays = {"X": self.X, "Y": self.Y, "test": self.test}
+        for name, array in (arrays | {f"pairs {kind}": rows for kind, rows in self.pairs.items()}).items():
+            np.save(folder / f"{name}.npy", array)
+
+    @classmethod
+    def load(cls, folder: Path) -> Problem:
+        """Read the arrays. They are not mapped, so that they do not count as memory of the method."""
+        arrays = {path.stem: np.load(path) for path in folder.glob("*.npy")}
+        X, Y, test = (arrays.pop(name) for name in ("X", "Y", "test"))
+        return cls(X, Y, {name.removeprefix("pairs "): rows for name, rows in arrays.items()}, test)
+
+
+def compare(
+    source: VectorsLike,
+    target: VectorsLike,
+    seed: LexiconLike | None,
+    test: LexiconLike,
+    methods: Methods = "all",
+    *,
+    level: float = 0.95,
+    in_subprocess: bool = True,
+    timeout: float | None = None,
+    results_path: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    on_result: Callable[[MethodScore], object] = lambda score: None,
+) -> MethodComparison:
+    """Align with every method, and return their scores, seconds and memory side by side.
+
+    Parameters
+    ----------
+    source, target : Vectors or path
+        The two vocabularies.
+    seed : Lexicon, path or iterable of (str, str), or None
+        The pairs that supervised methods learn from; the others do not see them.
+    test : Lexicon, path or iterable of (str, str)
+        The pairs that all methods are scored on.
+    methods : "all", iterable of str or aligners, or dict, default="all"
+        Names in ``fipp.aligners.METHODS``, or aligners with their settings; a dict names them in the table.
+    level : float, default=0.95
+        Level of the bootstrap intervals.
+    in_subprocess : bool, default=True
+        Run each method in a process of its own, with as many threads as this one may use. Its memory can only be
+        measured this way.
+    timeout : float, optional
+        Seconds after which a method in its own process is stopped.
+    results_path : path, optional
+        A file of JSON lines. Results that it holds are not measured again; new ones are added at once.
+    progress : callable, optional
+        Called as ``progress(done, total)`` before the first and after each method.
+    on_result : callable, optional
+        Called with the `MethodScore` of each method as soon as it is known.
+
+    Returns
+    -------
+    MethodComparison
+        In the order of ``methods``. A method that could not run is included with the reason.
+
+    Examples
+    --------
+    >>> import fipp
+    >>> demo = fipp.datasets.load_demo()
+    >>> compared = fipp.compare(
+    ...     demo.source, demo.target, demo.seed, demo.test, ["procrustes", "fipp"], in_subprocess=False
+    ... )
+    >>> compared.best("csls").name
+    'fipp'
+    >>> [score.name for score in compared.scores if score.error]
+    []
+    """
+    aligners = as_methods(methods)
+    source, target = as_vectors(source), as_vectors(target)
+    setting, problem = _set_up(source, target, seed, as_lexicon(test), aligners, level)
+    cells = {_key(name, aligner, problem, setting): (name, aligner) for name, aligner in aligners.items()}
+
+    def score(record: Record) -> MethodScore:
+        return _score(*cells[record["key"]], record, setting)
+
+    def measure_all(todo: dict[str, Named]) -> Generator[Record, None, None]:
+        with tempfile.TemporaryDirectory(prefix="fipp-") as folder:
+            if in_subprocess and todo:
+                problem.save(Path(folder))
+            for key, (name, aligner) in todo.items():
+                if in_subprocess:
+                    record = run_in_subprocess(_measure_saved, aligner, folder, timeout=timeout)
+                else:
+                    record = attempt(_measure, clone(aligner), problem, False)
+                yield {"key": key, "method": name, **record}
+
+    records = run_cells(
+        cells,
+        measure_all,
+        results_path=results_path,
+        progress=progress,
+        on_result=lambda record: on_result(score(record)),
+    )
+    return MethodComparison(tuple(score(records[key]) for key in cells), setting)
+
+
+def as_methods(methods: Methods) -> dict[str, BaseAligner]:
+    """Return aligners by name; refuse names that are not methods.
+
+    Examples
+    --------
+    >>> from fipp import FIPP
+    >>> as_methods(["procrustes", FIPP(epsilon=0.2)])
+    {'procrustes': Procrustes(), 'FIPP(epsilon=0.2)': FIPP(epsilon=0.2)}
+    """
+    if isinstance(methods, str):
+        methods = METHODS if methods == "all" else [methods]
+    if not isinstance(methods, Mapping):
+        methods = {method if isinstance(method, str) else _one_line(method): method for method in methods}
+    if not methods:
+        raise FippError("no method is given; 'all' takes every one")
+    return {name: make_aligner(method, {}) for name, method in methods.items()}
+
+
+def _one_line(aligner: BaseAligner) -> str:
+    return " ".join(repr(aligner).split())
+
+
+def _pairs_taken(aligner: BaseAligner) -> str:
+    """Return what a method learns from. One that needs no pairs gets none, even if there are some."""
+    if aligner.takes_identical_words:
+        return "identical words"
+    if isinstance(aligner, GuessingAligner) and not aligner.needs_pairs:
+        return "words spelled alike"
+    return "seed" if aligner.needs_pairs else "none"
+
+
+def _set_up(
+    source: Vectors,
+    target: Vectors,
+    seed: LexiconLike | None,
+    test: Lexicon,
+    aligners: Mapping[str, BaseAligner],
+    level: float,
+) -> tuple[Setting, Problem]:
+    """Look all dictionaries up, once for all methods."""
+    taken = {_pairs_taken(aligner) for aligner in aligners.values()}
+    lookups: dict[str, Lookup] = {}
+    if seed is not None and "seed" in taken:
+        lookups["seed"] = found_pairs(as_lexicon(seed), source, target, stacklevel=4)
+    for kind, guess in (("identical words", Lexicon.identical), ("words spelled alike", words_spelled_alike)):
+        if kind in taken:
+            lookups[kind] = guess(source, target).lookup(source, target)
+    found = found_pairs(test, source, target, stacklevel=4)
+    known = lookups["seed"].rows if "seed" in lookups else found.rows[:0]
+    seen = seen_queries(seed_keys(source, target, known), source, target, found.rows)
+    queries = np.unique(found.rows[:, 0])
+    if seen.pairs.any():
+        warnings.warn(
+            f"{seen.pairs.sum():,} of the {len(queries):,} test words had the same translation in the seed: the "
+            "comparison as JSON has the scores without them under 'unseen'",
+            FippWarning,
+            stacklevel=3,
+        )
+    setting = Setting(
+        dimensions=(source.dim, target.dim),
+        words=(len(source), len(target)),
+        seed={kind: (lookup.found, lookup.total) for kind, lookup in lookups.items()},
+        queries=queries,
+        query_words=tuple(source.words[row] for row in queries),
+        total=len({word for word, _ in test}),
+        level=level,
+        threads=n_threads(),
+        checksums=(source.checksum, target.checksum),
+        seen=seen,
+    )
+    pairs = {kind: lookup.rows for kind, lookup in lookups.items() if lookup.found}
+    return setting, Problem(source.matrix, target.matrix, pairs, found.rows)
+
+
+def _key(name: str, aligner: BaseAligner, problem: Problem, setting: Setting) -> str:
+    described = {
+        "version": __version__,
+        "name": name,
+        "aligner": type(aligner).__name__,
+        "settings": {setting: repr(value) for setting, value in aligner.get_params(deep=False).items()},
+        "vectors": setting.checksums,
+        "total": setting.total,
+    }
+    return result_key(described, problem.pairs.get(_pairs_taken(aligner)), problem.test)
+
+
+def _measure(aligner: BaseAligner, problem: Problem, with_memory: bool) -> Record:
+    """Return seconds and memory of the fit, and for each retrieval the ranks and average precision of all queries."""
+    taken = _pairs_taken(aligner)
+    pairs = problem.pairs.get(taken)
+    if pairs is None and aligner.needs_pairs:
+        raise FippError(f"it learns from known pairs ({taken}), and there are none")
+    peak, started = PeakMemory() if with_memory else None, time.perf_counter()
+    aligner.fit(problem.X, problem.Y, pairs)
+    record: Record = {"seconds": time.perf_counter() - started, "memory": peak.growth() if peak else None}
+    source, target = aligner.transform(problem.X), aligner.transform_target(problem.Y)
+    for retrieval in RETRIEVALS:
+        result = bli(source, target, *problem.test.T, retrieval=retrieval)
+        assert result.precision is not None  # bli always has it
+        record[retrieval] = {"ranks": result.ranks.tolist(), "precision": result.precision.tolist()}
+    return record
+
+
+def _measure_saved(aligner: BaseAligner, folder: str) -> Record:
+    return _measure(aligner, Problem.load(Path(folder)), True)
+
+
+def _score(name: str, aligner: BaseAligner, record: Record, setting: Setting) -> MethodScore:
+    taken = _pairs_taken(aligner)
+    results = {
+        retrieval: result_of_queries(
+            np.array(record[retrieval]["precision"]),
+            np.array(record[retrieval]["ranks"], dtype=np.int64),
+            setting.queries,
+            setting.total,
+            retrieval,
+            words=setting.query_words,
+            seen=setting.seen if taken == "seed" else None,
+        )
+        for retrieval in RETRIEVALS
+        if retrieval in record
+    }
+    return MethodScore(
+        name,
+        _one_line(aligner),
+        taken,
+        aligner.same_dimensions,
+        results,
+        record.get("seconds"),
+        record.get("memory"),
+        record.get("error"),
+        tuple(record.get("warnings", ())),
+    )

@@ -1,0 +1,241 @@
+"""Running many measurements: failures are recorded, finished results are kept, work can go to other processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
+from joblib.externals.loky.process_executor import BrokenProcessPool  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
+
+from fipp._progress import Progress
+from fipp.exceptions import FippError, FippWarning
+from fipp.experiments._store import Record, appending, read_results
+from fipp.linalg import n_threads
+
+Cell = TypeVar("Cell")
+
+
+def attempt(measure: Callable[..., Record], *arguments: Any) -> Record:
+    """Return what ``measure`` returns, or the reason why it failed, so that one failure does not stop the others.
+
+    Parameters
+    ----------
+    measure : callable
+        Returns a record.
+    *arguments
+        Passed to ``measure``.
+
+    Returns
+    -------
+    dict
+        The record, or ``"error"``; ``"warnings"`` too if fipp gave any.
+
+    Examples
+    --------
+    >>> attempt(lambda n: {"half": n / 2}, 3), attempt(lambda n: {"inverse": 1 / n}, 0)
+    ({'half': 1.5}, {'error': 'ZeroDivisionError: division by zero'})
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FippWarning)
+        try:
+            record = measure(*arguments)
+        except Exception as error:  # also those of libraries, such as a decomposition that does not converge
+            text = " ".join(str(error).split())
+            record = {"error": text if isinstance(error, FippError) and text else f"{type(error).__name__}: {text}"}
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, FippWarning)]
+    return record | ({"warnings": list(dict.fromkeys(messages))} if messages else {})
+
+
+def run_cells(
+    cells: Mapping[str, Cell],
+    measure: Callable[[dict[str, Cell]], Generator[Record, None, None]],
+    *,
+    results_path: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    on_result: Callable[[Record], object] = lambda record: None,
+) -> dict[str, Record]:
+    """Measure the cells that are not finished yet, and return the records of all.
+
+    Parameters
+    ----------
+    cells : dict
+        What to measure, by the key of its result.
+    measure : callable
+        Called with the unfinished cells; yields their records, each with its ``"key"``.
+    results_path : path, optional
+        A file of JSON lines. Results that it holds are not measured again; new ones are added at once.
+    progress : callable, optional
+        Called as ``progress(done, total)`` before the first and after each measurement.
+    on_result : callable, optional
+        Called with each record: first with those that the file holds, then with new ones.
+
+    Returns
+    -------
+    dict
+        Records by key.
+
+    Examples
+    --------
+    >>> def double(cells):
+    ...     yield from ({"key": key, "double": 2 * number} for key, number in cells.items())
+    >>> run_cells({"a": 1, "b": 2}, double)
+    {'a': {'key': 'a', 'double': 2}, 'b': {'key': 'b', 'double': 4}}
+    """
+    advance = progress or (lambda done, total: None)
+    kept = {} if results_path is None else read_results(results_path)
+    records = {key: kept[key] for key in cells if key in kept}
+    for record in records.values():
+        on_result(record)
+    advance(len(records), len(cells))
+    todo = {key: cell for key, cell in cells.items() if key not in records}
+    with appending(results_path) as keep, closing(measure(todo)) as measured:
+        for record in measured:
+            keep(record)
+            records[record["key"]] = record
+            on_result(record)
+            advance(len(records), len(cells))
+    return records
+
+
+class PeakMemory:
+    """Measures by how much the peak memory of this process grows after the object is made.
+
+    Linux reports the peak of one process and lets it be reset. ``getrusage`` does neither there: a new process begins
+    with the peak of its parent. On other systems ``getrusage`` is the only source.
+
+    Examples
+    --------
+    >>> peak = PeakMemory()
+    >>> block = bytearray(20_000_000)
+    >>> grown = peak.growth()
+    >>> grown is None or grown >= 0
+    True
+    """
+
+    def __init__(self) -> None:
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")  # reset the peak to the present use
+        self._before = _peak()
+
+    def growth(self) -> int | None:
+        """Return the growth of the peak in bytes; None where the system does not report it."""
+        now = _peak()
+        return None if now is None or self._before is None else max(0, now - self._before)
+
+
+def _peak() -> int | None:
+    with suppress(OSError):
+        found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+        if found:
+            return 1024 * int(found[1])
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def run_in_subprocess(measure: Callable[..., Record], *arguments: Any, timeout: float | None = None) -> Record:
+    """Return what `attempt` returns, from a process of its own.
+
+    Parameters
+    ----------
+    measure : callable
+        Returns a record.
+    *arguments
+        Passed to ``measure``.
+    timeout : float, optional
+        Seconds after which the process is stopped.
+
+    Examples
+    --------
+    >>> run_in_subprocess(lambda n: {"half": n / 2}, 3)
+    {'half': 1.5}
+    """
+    with _worker_pool(1, n_threads()) as pool:
+        try:
+            record: Record = pool.submit(attempt, measure, *arguments).result(timeout)
+        except TimeoutError:
+            return {"error": f"it was stopped after {timeout:g} seconds"}
+        except BrokenProcessPool as error:
+            codes = re.findall(r"{(.*)}", str(error))
+            return {"error": f"its process was ended from outside, perhaps for lack of memory: {', '.join(codes)}"}
+    return record
+
+
+def run_in_parallel(
+    measure: Callable[[Cell], Record], groups: Iterable[Iterable[Cell]], n_jobs: int
+) -> Generator[Record, None, None]:
+    """Yield the records of many cells as they come.
+
+    Parameters
+    ----------
+    measure : callable
+        Returns the record of a cell.
+    groups : iterable of iterables
+        One cell of a group runs at a time. The process that ran the last one is likely to get the next, so that it can
+        keep what they share.
+    n_jobs : int
+        How many processes, each with one thread.
+    """
+    queues = deque(deque(group) for group in groups)
+    running: dict[Future[Record], deque[Cell]] = {}
+    with _worker_pool(min(n_jobs, len(queues)), 1) as pool:
+        while queues or running:
+            while queues and len(running) < n_jobs:
+                queue = queues.popleft()
+                running[pool.submit(measure, queue.popleft())] = queue
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                queue = running.pop(future)
+                if queue:
+                    queues.appendleft(queue)
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    raise FippError(
+                        "a process was ended from outside, perhaps for lack of memory; finished results are kept. "
+                        "Use fewer --jobs, or fewer words with --limit"
+                    ) from None
+
+
+@contextmanager
+def _worker_pool(n_workers: int, threads: int) -> Generator[ProcessPoolExecutor, None, None]:
+    """Return processes that end with the block.
+
+    They are loky's, because those of multiprocessing run the user's script again unless it is guarded by
+    ``if __name__ == "__main__"``.
+    """
+    pool = ProcessPoolExecutor(n_workers, initializer=_become_worker, initargs=(threads, os.getpid()))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(kill_workers=True)
+
+
+def _become_worker(threads: int, parent: int) -> None:
+    """Limit the threads of this process, keep standard output clean, and do not outlive the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # after Ctrl-C the parent ends its workers
+    os.dup2(2, 1)  # what libraries print must not mix with tables
+    threadpool_limits(threads)
+
+    def follow_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=follow_parent, daemon=True).start()
