@@ -6,7 +6,6 @@ from fipp.aligners._bootstrap import BootstrapProcrustes
 from fipp.aligners._cca import CCA, PLS
 from fipp.aligners._dlv import DLV
 from fipp.aligners._fipp import FIPP
-from fipp.aligners._guessing import GuessingAligner
 from fipp.aligners._gwa import GromovWasserstein
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._icp import ICP
@@ -67,7 +66,6 @@ __all__ = [
     "BaseAligner",
     "BootstrapProcrustes",
     "GromovWasserstein",
-    "GuessingAligner",
     "Local",
     "LowRank",
     "Procrustes",

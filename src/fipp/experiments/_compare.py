@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +24,9 @@ from fipp._inputs import (
 )
 from fipp._progress import Progress
 from fipp._version import __version__
-from fipp.aligners import METHODS, BaseAligner, GuessingAligner
+from fipp.aligners import METHODS, BaseAligner
 from fipp.evaluate import bli, result_of_queries, seed_keys, seen_queries
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.experiments._comparison import RETRIEVALS, MethodComparison, MethodScore, Setting
 from fipp.experiments._run import PeakMemory, attempt, run_cells, run_in_subprocess
 from fipp.experiments._store import Record, result_key
@@ -36,6 +35,9 @@ from fipp.linalg import n_threads
 
 Methods = str | Iterable[str | BaseAligner] | Mapping[str, str | BaseAligner]
 Named = tuple[str, BaseAligner]
+
+# What a method is given to learn from. One that needs no pairs gets none, even if there are some.
+_TAKEN = {"pairs": "seed", "identical": "identical words", "spelling": "words spelled alike", "nothing": "none"}
 
 
 @dataclass(frozen=True)
@@ -180,15 +182,6 @@ def _one_line(aligner: BaseAligner) -> str:
     return " ".join(repr(aligner).split())
 
 
-def _pairs_taken(aligner: BaseAligner) -> str:
-    """Return what a method learns from. One that needs no pairs gets none, even if there are some."""
-    if aligner.takes_identical_words:
-        return "identical words"
-    if isinstance(aligner, GuessingAligner) and not aligner.needs_pairs:
-        return "words spelled alike"
-    return "seed" if aligner.needs_pairs else "none"
-
-
 def _set_up(
     source: Vectors,
     target: Vectors,
@@ -198,23 +191,21 @@ def _set_up(
     level: float,
 ) -> tuple[Setting, Problem]:
     """Look all dictionaries up, once for all methods."""
-    taken = {_pairs_taken(aligner) for aligner in aligners.values()}
+    taken = {_TAKEN[aligner.learns_from] for aligner in aligners.values()}
     lookups: dict[str, Lookup] = {}
     if seed is not None and "seed" in taken:
-        lookups["seed"] = found_pairs(as_lexicon(seed), source, target, stacklevel=4)
+        lookups["seed"] = found_pairs(as_lexicon(seed), source, target)
     for kind, guess in (("identical words", Lexicon.identical), ("words spelled alike", words_spelled_alike)):
         if kind in taken:
             lookups[kind] = guess(source, target).lookup(source, target)
-    found = found_pairs(test, source, target, stacklevel=4)
+    found = found_pairs(test, source, target)
     known = lookups["seed"].rows if "seed" in lookups else found.rows[:0]
     seen = seen_queries(seed_keys(source, target, known), source, target, found.rows)
     queries = np.unique(found.rows[:, 0])
     if seen.pairs.any():
-        warnings.warn(
+        warn(
             f"{seen.pairs.sum():,} of the {len(queries):,} test words had the same translation in the seed: the "
-            "comparison as JSON has the scores without them under 'unseen'",
-            FippWarning,
-            stacklevel=3,
+            "comparison as JSON has the scores without them under 'unseen'"
         )
     setting = Setting(
         dimensions=(source.dim, target.dim),
@@ -241,14 +232,14 @@ def _key(name: str, aligner: BaseAligner, problem: Problem, setting: Setting) ->
         "vectors": setting.checksums,
         "total": setting.total,
     }
-    return result_key(described, problem.pairs.get(_pairs_taken(aligner)), problem.test)
+    return result_key(described, problem.pairs.get(_TAKEN[aligner.learns_from]), problem.test)
 
 
 def _measure(aligner: BaseAligner, problem: Problem, with_memory: bool) -> Record:
     """Return seconds and memory of the fit, and for each retrieval the ranks and average precision of all queries."""
-    taken = _pairs_taken(aligner)
+    taken = _TAKEN[aligner.learns_from]
     pairs = problem.pairs.get(taken)
-    if pairs is None and aligner.needs_pairs:
+    if pairs is None and aligner.learns_from in ("pairs", "identical"):
         raise FippError(f"it learns from known pairs ({taken}), and there are none")
     peak, started = PeakMemory() if with_memory else None, time.perf_counter()
     aligner.fit(problem.X, problem.Y, pairs)
@@ -266,7 +257,7 @@ def _measure_saved(aligner: BaseAligner, folder: str) -> Record:
 
 
 def _score(name: str, aligner: BaseAligner, record: Record, setting: Setting) -> MethodScore:
-    taken = _pairs_taken(aligner)
+    taken = _TAKEN[aligner.learns_from]
     results = {
         retrieval: result_of_queries(
             np.array(record[retrieval]["precision"]),
