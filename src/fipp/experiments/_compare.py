@@ -6,11 +6,10 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fipp._inputs import (
@@ -35,43 +34,11 @@ from fipp.linalg import n_threads
 
 Methods = str | Iterable[str | BaseAligner] | Mapping[str, str | BaseAligner]
 Named = tuple[str, BaseAligner]
+Arrays = dict[str, Any]
+"""What all methods are given: vocabularies ``"X"`` and ``"Y"``, row numbers ``"test"``, and pairs by their kind."""
 
 # What a method is given to learn from. One that needs no pairs gets none, even if there are some.
 _TAKEN = {"pairs": "seed", "identical": "identical words", "spelling": "words spelled alike", "nothing": "none"}
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What all methods are given.
-
-    Attributes
-    ----------
-    X, Y : ndarray
-        The two vocabularies.
-    pairs : dict of str to ndarray
-        Row numbers of pairs to learn from: ``"seed"``, if there is one, ``"identical words"``, ``"words spelled
-        alike"``.
-    test : ndarray of shape (n, 2)
-        Row numbers of the test dictionary.
-    """
-
-    X: NDArray
-    Y: NDArray
-    pairs: dict[str, NDArray[np.int64]]
-    test: NDArray[np.int64]
-
-    def save(self, folder: Path) -> None:
-        """Write the arrays to a folder from which another process can load them."""
-        arrays = {"X": self.X, "Y": self.Y, "test": self.test}
-        for name, array in (arrays | {f"pairs {kind}": rows for kind, rows in self.pairs.items()}).items():
-            np.save(folder / f"{name}.npy", array)
-
-    @classmethod
-    def load(cls, folder: Path) -> Problem:
-        """Read the arrays. They are not mapped, so that they do not count as memory of the method."""
-        arrays = {path.stem: np.load(path) for path in folder.glob("*.npy")}
-        X, Y, test = (arrays.pop(name) for name in ("X", "Y", "test"))
-        return cls(X, Y, {name.removeprefix("pairs "): rows for name, rows in arrays.items()}, test)
 
 
 def compare(
@@ -133,21 +100,22 @@ def compare(
     """
     aligners = as_methods(methods)
     source, target = as_vectors(source), as_vectors(target)
-    setting, problem = _set_up(source, target, seed, as_lexicon(test), aligners, level)
-    cells = {_key(name, aligner, problem, setting): (name, aligner) for name, aligner in aligners.items()}
+    setting, arrays = _set_up(source, target, seed, as_lexicon(test), aligners, level)
+    cells = {_key(name, aligner, arrays, setting): (name, aligner) for name, aligner in aligners.items()}
 
     def score(record: Record) -> MethodScore:
         return _score(*cells[record["key"]], record, setting)
 
     def measure_all(todo: dict[str, Named]) -> Generator[Record, None, None]:
         with tempfile.TemporaryDirectory(prefix="fipp-") as folder:
+            path = Path(folder, "arrays.npz")
             if in_subprocess and todo:
-                problem.save(Path(folder))
+                np.savez(path, **arrays)
             for key, (name, aligner) in todo.items():
                 if in_subprocess:
-                    record = run_in_subprocess(_measure_saved, aligner, folder, timeout=timeout)
+                    record = run_in_subprocess(_measure_saved, aligner, path, timeout=timeout)
                 else:
-                    record = attempt(_measure, clone(aligner), problem, False)
+                    record = attempt(_measure, clone(aligner), arrays)
                 yield {"key": key, "method": name, **record}
 
     records = run_cells(
@@ -189,7 +157,7 @@ def _set_up(
     test: Lexicon,
     aligners: Mapping[str, BaseAligner],
     level: float,
-) -> tuple[Setting, Problem]:
+) -> tuple[Setting, Arrays]:
     """Look all dictionaries up, once for all methods."""
     taken = {_TAKEN[aligner.learns_from] for aligner in aligners.values()}
     lookups: dict[str, Lookup] = {}
@@ -220,10 +188,10 @@ def _set_up(
         seen=seen,
     )
     pairs = {kind: lookup.rows for kind, lookup in lookups.items() if lookup.found}
-    return setting, Problem(source.matrix, target.matrix, pairs, found.rows)
+    return setting, {"X": source.matrix, "Y": target.matrix, "test": found.rows, **pairs}
 
 
-def _key(name: str, aligner: BaseAligner, problem: Problem, setting: Setting) -> str:
+def _key(name: str, aligner: BaseAligner, arrays: Arrays, setting: Setting) -> str:
     described = {
         "version": __version__,
         "name": name,
@@ -232,28 +200,31 @@ def _key(name: str, aligner: BaseAligner, problem: Problem, setting: Setting) ->
         "vectors": setting.checksums,
         "total": setting.total,
     }
-    return result_key(described, problem.pairs.get(_TAKEN[aligner.learns_from]), problem.test)
+    return result_key(described, arrays.get(_TAKEN[aligner.learns_from]), arrays["test"])
 
 
-def _measure(aligner: BaseAligner, problem: Problem, with_memory: bool) -> Record:
+def _measure(aligner: BaseAligner, arrays: Arrays, peak: PeakMemory | None = None) -> Record:
     """Return seconds and memory of the fit, and for each retrieval the ranks and average precision of all queries."""
+    X, Y, test = (arrays[name] for name in ("X", "Y", "test"))
     taken = _TAKEN[aligner.learns_from]
-    pairs = problem.pairs.get(taken)
+    pairs = arrays.get(taken)
     if pairs is None and aligner.learns_from in ("pairs", "identical"):
         raise FippError(f"it learns from known pairs ({taken}), and there are none")
-    peak, started = PeakMemory() if with_memory else None, time.perf_counter()
-    aligner.fit(problem.X, problem.Y, pairs)
+    started = time.perf_counter()
+    aligner.fit(X, Y, pairs)
     record: Record = {"seconds": time.perf_counter() - started, "memory": peak.growth() if peak else None}
-    source, target = aligner.transform(problem.X), aligner.transform_target(problem.Y)
+    source, target = aligner.transform(X), aligner.transform_target(Y)
     for retrieval in RETRIEVALS:
-        result = bli(source, target, *problem.test.T, retrieval=retrieval)
+        result = bli(source, target, *test.T, retrieval=retrieval)
         assert result.precision is not None  # bli always has it
         record[retrieval] = {"ranks": result.ranks.tolist(), "precision": result.precision.tolist()}
     return record
 
 
-def _measure_saved(aligner: BaseAligner, folder: str) -> Record:
-    return _measure(aligner, Problem.load(Path(folder)), True)
+def _measure_saved(aligner: BaseAligner, path: Path) -> Record:
+    # Arrays are read before the memory is measured, so that they do not count.
+    with np.load(path) as arrays:
+        return _measure(aligner, dict(arrays), PeakMemory())
 
 
 def _score(name: str, aligner: BaseAligner, record: Record, setting: Setting) -> MethodScore:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
@@ -16,22 +15,12 @@ from fipp.preprocess import make_preprocess, with_components
 COMPONENTS = "components"
 """The one name in a grid that is not a setting of an aligner: how many components its preprocessing removes."""
 
+Settings = Mapping[str, Any]
 Grid = Mapping[str, Sequence[Any]]
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Settings that are fitted in one pass.
-
-    Attributes
-    ----------
-    aligner : aligner
-        With the settings that the batch has in common.
-    places : tuple of int
-        Positions of the settings among all combinations of the grid.
-    changed : tuple of dict
-        The settings in which each differs.
-    """
+class Batch(NamedTuple):
+    """Settings that are fitted in one pass: an aligner with what they share, their positions, and how each differs."""
 
     aligner: BaseAligner
     places: tuple[int, ...]
@@ -85,7 +74,7 @@ def combinations(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
-def configure(aligner: BaseAligner, settings: Mapping[str, Any]) -> BaseAligner:
+def configure(aligner: BaseAligner, settings: Settings) -> BaseAligner:
     """Return a new aligner with these settings; refuse what `fit` would refuse later.
 
     Examples
@@ -125,29 +114,15 @@ def batches(aligner: BaseAligner, grid: Mapping[str, list[Any]]) -> list[Batch]:
     ]
 
 
-def distance_from(aligner: BaseAligner, settings: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many settings differ from the aligner's own, and how many components are removed.
-
-    Examples
-    --------
-    >>> from fipp import FIPP
-    >>> distance_from(FIPP(), {"epsilon": 0.2, "lam": 1.0})
-    (1, 0)
-    """
+def distance_from(aligner: BaseAligner, settings: Settings) -> tuple[int, int]:
+    """Return how many settings differ from the aligner's own, and how many components are removed."""
     own = aligner.get_params(deep=True)
     differing = sum(own[name] != value for name, value in settings.items() if name != COMPONENTS)
     return differing, settings.get(COMPONENTS, 0)
 
 
-def is_own(aligner: BaseAligner, settings: Mapping[str, Any]) -> bool:
-    """Return whether these settings are the aligner's own, however they are written.
-
-    Examples
-    --------
-    >>> from fipp import FIPP
-    >>> is_own(FIPP(), {"components": 1, "lam": 1.0}), is_own(FIPP(), {"components": 2})
-    (True, False)
-    """
+def is_own(aligner: BaseAligner, settings: Settings) -> bool:
+    """Return whether these settings are the aligner's own, however they are written."""
 
     def written(configured: BaseAligner) -> dict[str, Any]:
         # "isotropic" and Isotropic() are the same, and so are two transformers with the same repr.
@@ -157,38 +132,25 @@ def is_own(aligner: BaseAligner, settings: Mapping[str, Any]) -> bool:
     return written(configure(aligner, settings)) == written(configure(aligner, {}))
 
 
-def format_settings(settings: Mapping[str, Any]) -> str:
+def format_settings(settings: Settings) -> str:
     """Return settings in one line.
 
     Examples
     --------
-    >>> format_settings({"epsilon": 0.05, "lam": 1.0})
-    'epsilon 0.05, lam 1'
+    >>> format_settings({"epsilon": 0.05, "lam": 1.0, "weighting": None})
+    'epsilon 0.05, lam 1, weighting none'
     """
     return ", ".join(f"{name} {format_value(value)}" for name, value in settings.items())
 
 
 def format_value(value: Any) -> str:
-    """Return the value of a setting in few characters.
-
-    Examples
-    --------
-    >>> format_value(1.0), format_value(None)
-    ('1', 'none')
-    """
+    """Return the value of a setting in few characters."""
     if value is None:
         return "none"
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
-def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings as JSON can hold them; a transformer becomes its repr.
-
-    Examples
-    --------
-    >>> from fipp.preprocess import Isotropic
-    >>> plain_settings({"epsilon": None, "preprocess": Isotropic(2)})
-    {'epsilon': None, 'preprocess': 'Isotropic(n_components=2)'}
-    """
+def plain_settings(settings: Settings) -> dict[str, Any]:
+    """Return settings as JSON can hold them; a transformer becomes its repr."""
     kept = (str, int, float, bool, type(None))
     return {name: value if isinstance(value, kept) else format_value(value) for name, value in settings.items()}

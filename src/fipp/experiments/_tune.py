@@ -186,67 +186,16 @@ def tune(
 ) -> Tuning:
     """Choose the settings of a method on held-out pairs of words.
 
-    Parameters
-    ----------
-    source, target : Vectors or path
-        The whole vocabularies.
-    lexicon : Lexicon, path or iterable of (str, str)
-        The known pairs.
-    method, refit, progress, **options
-        The method, its grid, what is held out and so on, as for `tune_arrays`.
-
-    Returns
-    -------
-    Tuning
-        With ``refit``, its ``alignment`` has the best settings and is fitted on all pairs.
-
-    Examples
-    --------
-    >>> import fipp
-    >>> demo = fipp.datasets.load_demo()
-    >>> grid = {"epsilon": [0.025, 0.05], "lam": [0.5, 1.0]}
-    >>> tuning = fipp.tune(demo.source, demo.target, demo.seed, grid=grid)
-    >>> len(tuning.table), sorted(tuning.best_params)
-    (4, ['epsilon', 'lam'])
-    >>> tuning.alignment.translate("water", k=1)[0].word
-    'eau'
-    """
-    search = _Search.make(method, **options)
-    source, target, lexicon = as_vectors(source), as_vectors(target), as_lexicon(lexicon)
-    pairs = lexicon.lookup(source, target).require().rows
-    tuning, steps = search.run(source.matrix, target.matrix, pairs, refit, progress)
-    if not refit:
-        return tuning
-    chosen = configure(search.aligner, tuning.best_params)
-    alignment = align(source, target, lexicon, chosen, progress=steps.part())
-    steps.finish()
-    summary = tuning.as_dict()
-    alignment.scores["tuning"] = {name: summary[name] for name in _KEPT}
-    return replace(tuning, aligner=alignment.aligner, alignment=alignment)
-
-
-def tune_arrays(
-    X: ArrayLike,
-    Y: ArrayLike,
-    pairs: ArrayLike | None = None,
-    method: str | BaseAligner = "fipp",
-    *,
-    refit: bool = True,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Tuning:
-    """Choose the settings of a method on held-out pairs of rows.
-
     Every combination of the grid is fitted on one part of the seed pairs; the source words of the others are mapped,
     and the whole target vocabulary is ranked for each. Source words are divided, so that none is both learned from and
     looked up. Settings that a method can fit in one pass, such as ε and λ of FIPP, are fitted in one pass.
 
     Parameters
     ----------
-    X, Y : array of shape (n, d1) and (m, d2)
+    source, target : Vectors or path
         The whole vocabularies.
-    pairs : array of shape (c, 2), optional
-        Row numbers of the known pairs; None pairs row i with row i.
+    lexicon : Lexicon, path or iterable of (str, str)
+        The known pairs.
     method : str or aligner, default="fipp"
         The method whose settings to choose.
     refit : bool, default=True
@@ -272,6 +221,7 @@ def tune_arrays(
     Returns
     -------
     Tuning
+        With ``refit``, its ``alignment`` has the best settings and is fitted on all pairs.
 
     Notes
     -----
@@ -279,109 +229,136 @@ def tune_arrays(
 
     Examples
     --------
+    >>> import fipp
+    >>> demo = fipp.datasets.load_demo()
+    >>> grid = {"epsilon": [0.025, 0.05], "lam": [0.5, 1.0]}
+    >>> tuning = fipp.tune(demo.source, demo.target, demo.seed, grid=grid)
+    >>> len(tuning.table), sorted(tuning.best_params)
+    (4, ['epsilon', 'lam'])
+    >>> tuning.alignment.translate("water", k=1)[0].word
+    'eau'
+    """
+    source, target, lexicon = as_vectors(source), as_vectors(target), as_lexicon(lexicon)
+    pairs = lexicon.lookup(source, target).require().rows
+    tuning, chosen, steps = _choose(source.matrix, target.matrix, pairs, method, int(refit), progress, **options)
+    if not refit:
+        return tuning
+    alignment = align(source, target, lexicon, chosen, progress=steps.part())
+    steps.finish()
+    summary = tuning.as_dict()
+    alignment.scores["tuning"] = {name: summary[name] for name in _KEPT}
+    return replace(tuning, aligner=alignment.aligner, alignment=alignment)
+
+
+def tune_arrays(
+    X: ArrayLike,
+    Y: ArrayLike,
+    pairs: ArrayLike | None = None,
+    method: str | BaseAligner = "fipp",
+    *,
+    refit: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Tuning:
+    """Choose the settings of a method on held-out pairs of rows.
+
+    Parameters
+    ----------
+    X, Y : array of shape (n, d1) and (m, d2)
+        The whole vocabularies.
+    pairs : array of shape (c, 2), optional
+        Row numbers of the known pairs; None pairs row i with row i.
+    method, refit, progress, **options
+        As for `tune`.
+
+    Returns
+    -------
+    Tuning
+        With ``refit``, its ``aligner`` has the best settings and is fitted on all pairs.
+
+    Examples
+    --------
     >>> Y = np.random.default_rng(0).standard_normal((100, 5))
     >>> tune_arrays(Y[:, ::-1], Y, method="procrustes", folds=2).best_score
     1.0
     """
-    search = _Search.make(method, **options)
     X, Y = as_matrix(X, "X"), as_matrix(Y, "Y")
     rows = as_pairs(pairs, len(X), len(Y))
-    tuning, steps = search.run(X, Y, rows, refit, progress)
+    tuning, chosen, steps = _choose(X, Y, rows, method, int(refit), progress, **options)
     if not refit:
         return tuning
-    chosen = configure(search.aligner, tuning.best_params).fit(X, Y, rows, progress=steps.part())
+    chosen.fit(X, Y, rows, progress=steps.part())
     steps.finish()
     return replace(tuning, aligner=chosen)
 
 
-@dataclass(frozen=True)
-class _Search:
-    """What to try and on which words; checked when it is made, before anything is read or fitted."""
-
-    aligner: BaseAligner
-    grid: dict[str, list[Any]]
-    holdout: float | None
-    folds: int | None
-    retrieval: str
-    random_state: int | np.random.RandomState | None
-    max_memory: int | str | None
-
-    @classmethod
-    def make(
-        cls,
-        method: str | BaseAligner,
-        *,
-        grid: Grid | None = None,
-        components: Sequence[int] | None = None,
-        holdout: float | None = None,
-        folds: int | None = None,
-        retrieval: str = "cosine",
-        random_state: int | np.random.RandomState | None = 0,
-        max_memory: int | str | None = None,
-        **settings: Any,
-    ) -> _Search:
-        """Check the options of `tune_arrays`."""
-        retrieval = check_retrieval(retrieval)
-        parse_memory(max_memory)
-        aligner = make_aligner(method, settings)
-        checked = check_grid(aligner, grid, components)
-        return cls(aligner, checked, holdout, folds, retrieval, random_state, max_memory)
-
-    def run(
-        self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], refit: bool, progress: Progress | None
-    ) -> tuple[Tuning, Steps]:
-        """Score all settings; return the steps too, of which one is left for the last fit."""
-        parts = held_out_parts(pairs[:, 0], self.holdout, self.folds, self.random_state)
-        groups = batches(self.aligner, self.grid)
-        steps = Steps(progress, 1 + 2 * len(parts) * len(groups) + int(refit))
-        steps()
-        scored = []
-        for part in parts:
-            ranks = np.empty((sum(len(batch.places) for batch in groups), len(np.unique(pairs[part, 0]))))
-            for batch in groups:
-                with warnings.catch_warnings():
-                    # Settings that may not be chosen warn of nothing; the last fit repeats the warnings of the best.
-                    warnings.simplefilter("ignore", FippWarning)
-                    fitted = batch.aligner.fit_many(X, Y, pairs[~part], settings=batch.changed, progress=steps.part())
-                ranks[list(batch.places)] = reciprocal_ranks(
-                    fitted,
-                    X,
-                    Y,
-                    pairs[part],
-                    retrieval=self.retrieval,
-                    max_memory=self.max_memory,
-                    progress=steps.part(),
-                )
-            scored.append(ranks)
-        return self._choose(np.concatenate(scored, axis=1), len(pairs), len(parts)), steps
-
-    def _choose(self, ranks: NDArray[np.float64], n_pairs: int, n_parts: int) -> Tuning:
-        """Return the scores of all settings and the best of them, from reciprocal ranks of shape (settings, words)."""
-        settings = combinations(self.grid)
-        # Rounded, so that the order of a sum decides nothing; of equal settings the plainest is taken.
-        means = ranks.mean(axis=1).round(12)
-        distances = [distance_from(self.aligner, chosen) for chosen in settings]
-        best = min(range(len(settings)), key=lambda place: (-means[place], distances[place], place))
-        behind = ranks[best] - ranks
-        scale = np.sqrt(ranks.shape[1])
-        table = tuple(
-            SettingScore(
-                params=chosen,
-                mrr=float(means[place]),
-                standard_error=float(ranks[place].std(ddof=1) / scale),
-                behind=float(means[best] - means[place]),
-                behind_error=float(behind[place].std(ddof=1) / scale),
+def _choose(
+    X: NDArray,
+    Y: NDArray,
+    pairs: NDArray[np.int64],
+    method: str | BaseAligner,
+    n_further_steps: int,
+    progress: Progress | None,
+    *,
+    grid: Grid | None = None,
+    components: Sequence[int] | None = None,
+    holdout: float | None = None,
+    folds: int | None = None,
+    retrieval: str = "cosine",
+    random_state: int | np.random.RandomState | None = 0,
+    max_memory: int | str | None = None,
+    **settings: Any,
+) -> tuple[Tuning, BaseAligner, Steps]:
+    """Score all settings; return the scores, an aligner with the best settings, and the steps that are left."""
+    retrieval = check_retrieval(retrieval)
+    parse_memory(max_memory)
+    aligner = make_aligner(method, settings)
+    checked = check_grid(aligner, grid, components)
+    parts = held_out_parts(pairs[:, 0], holdout, folds, random_state)
+    groups = batches(aligner, checked)
+    steps = Steps(progress, 1 + 2 * len(parts) * len(groups) + n_further_steps)
+    steps()
+    scored = []
+    for part in parts:
+        ranks = np.empty((sum(len(batch.places) for batch in groups), len(np.unique(pairs[part, 0]))))
+        for batch in groups:
+            with warnings.catch_warnings():
+                # Ignore warnings from settings that may not be chosen; the last fit repeats those of the best.
+                warnings.simplefilter("ignore", FippWarning)
+                fitted = batch.aligner.fit_many(X, Y, pairs[~part], settings=batch.changed, progress=steps.part())
+            ranks[list(batch.places)] = reciprocal_ranks(
+                fitted, X, Y, pairs[part], retrieval=retrieval, max_memory=max_memory, progress=steps.part()
             )
-            for place, chosen in enumerate(settings)
-        )
-        return Tuning(
-            method=type(self.aligner).__name__,
-            grid=self.grid,
-            table=table,
-            best=table[best],
-            defaults=next((score for score in table if is_own(self.aligner, score.params)), None),
-            retrieval=self.retrieval,
-            pairs=n_pairs,
-            holdout=ranks.shape[1],
-            folds=None if self.folds is None else n_parts,
-        )
+        scored.append(ranks)
+    ranks = np.concatenate(scored, axis=1)
+    table, best = _scores(aligner, combinations(checked), ranks)
+    tuning = Tuning(
+        method=type(aligner).__name__,
+        grid=checked,
+        table=table,
+        best=best,
+        defaults=next((score for score in table if is_own(aligner, score.params)), None),
+        retrieval=retrieval,
+        pairs=len(pairs),
+        holdout=ranks.shape[1],
+        folds=None if folds is None else len(parts),
+    )
+    return tuning, configure(aligner, best.params), steps
+
+
+def _scores(
+    aligner: BaseAligner, settings: list[dict[str, Any]], ranks: NDArray[np.float64]
+) -> tuple[tuple[SettingScore, ...], SettingScore]:
+    """Return the scores of all settings and the best of them, from reciprocal ranks of shape (settings, words)."""
+    # Rounded, so that the order of a sum decides nothing; of equal settings the plainest is taken.
+    means = ranks.mean(axis=1).round(12)
+    distances = [distance_from(aligner, chosen) for chosen in settings]
+    best = min(range(len(settings)), key=lambda place: (-means[place], distances[place], place))
+    errors, behind_errors = (
+        each.std(axis=1, ddof=1) / np.sqrt(ranks.shape[1]) for each in (ranks, ranks[best] - ranks)
+    )
+    table = tuple(
+        SettingScore(chosen, *map(float, figures))
+        for chosen, *figures in zip(settings, means, errors, means[best] - means, behind_errors, strict=True)
+    )
+    return table, table[best]
