@@ -6,8 +6,16 @@
 from fipp.experiments._compare import as_methods, compare
 from fipp.experiments._comparison import MethodComparison, MethodScore
 from fipp.experiments._grid import check_grid, combinations, format_settings, format_value
-from fipp.experiments._run import PeakMemory, attempt, run_cells, run_in_parallel, run_in_subprocess
-from fipp.experiments._store import Record, read_results, result_key
+from fipp.experiments._run import (
+    PeakMemory,
+    Record,
+    attempt,
+    read_results,
+    result_key,
+    run_cells,
+    run_in_parallel,
+    run_in_subprocess,
+)
 from fipp.experiments._tables import FORMATS, Figure, Note, Table, Value, check_format, render
 from fipp.experiments._tune import SettingScore, Tuning, tune, tune_arrays
 

@@ -27,8 +27,7 @@ from fipp.aligners import METHODS, BaseAligner
 from fipp.evaluate import bli, result_of_queries, seed_keys, seen_queries
 from fipp.exceptions import FippError, warn
 from fipp.experiments._comparison import RETRIEVALS, MethodComparison, MethodScore, Setting
-from fipp.experiments._run import PeakMemory, attempt, run_cells, run_in_subprocess
-from fipp.experiments._store import Record, result_key
+from fipp.experiments._run import PeakMemory, Record, attempt, result_key, run_cells, run_in_subprocess
 from fipp.io import Lexicon, Lookup, Vectors
 from fipp.linalg import n_threads
 

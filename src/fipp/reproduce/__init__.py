@@ -9,9 +9,8 @@ from fipp.reproduce._data import Data, SimilaritySet, discover
 from fipp.reproduce._paper import paper_pairs, printed
 from fipp.reproduce._plan import Cell, make_plan
 from fipp.reproduce._run import run, run_cell
-from fipp.reproduce._specs import BLI, INNER_PRODUCTS, SPECTRUM, TABLES
+from fipp.reproduce._specs import BLI, INNER_PRODUCTS, SPECTRUM, TABLES, VARIANTS
 from fipp.reproduce._tables import make_tables
-from fipp.reproduce._variants import VARIANTS
 
 __all__ = [
     "BLI",

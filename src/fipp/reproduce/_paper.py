@@ -42,8 +42,10 @@ def printed(size: str) -> Printed:
     """
     if size not in _SIZES:
         return {}
-    figures: Printed = {row.pop("pair"): {name: float(value) for name, value in row.items()} for row in _read(size)}
-    for row in _read("further"):
+    figures: Printed = {
+        row.pop("pair"): {name: float(value) for name, value in row.items()} for row in read_tsv(f"paper.{size}.tsv")
+    }
+    for row in read_tsv("paper.further.tsv"):
         if row["size"] == size:
             value = row["value"]
             figures[row["pair"]][row["column"]] = value if row["column"] == "learned" else float(value)
@@ -64,7 +66,8 @@ def authors_settings(size: str) -> dict[str, dict[str, float]]:
     if size not in _SIZES:
         return {}
     return {
-        row["pair"]: {name: float(row[f"{size} {name}"]) for name in ("epsilon", "lam")} for row in _read("settings")
+        row["pair"]: {name: float(row[f"{size} {name}"]) for name in ("epsilon", "lam")}
+        for row in read_tsv("paper.settings.tsv")
     }
 
 
@@ -92,6 +95,7 @@ def paper_pairs() -> list[str]:
     return [pair for pair in printed("1k") if pair != "mean"]
 
 
-def _read(name: str) -> list[dict[str, str]]:
-    text = (files("fipp.reproduce") / f"paper.{name}.tsv").read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines(), delimiter="\t"))
+def read_tsv(name: str) -> list[dict[str, str]]:
+    """Return the rows of a table in this folder by the names of its columns; empty cells at the end may be left out."""
+    text = (files("fipp.reproduce") / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines(), delimiter="\t", restval=""))
