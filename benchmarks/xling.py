@@ -23,7 +23,7 @@ SIMILARITY = {
     "en-mturk771.tsv": "en", "en-simlex999.tsv": "en", "en-wordsim353-all.tsv": "en", "en.semeval17.csv": "en",
     "fi-finnsim300.tsv": "fi", "ru.simlex965.csv": "ru", "en-fr.rg65.csv": "en-fr",
 }  # fmt: skip
-_NOT_KEPT = ("version", "key", "warnings")
+_NOT_KEPT = ("version", "warnings")
 # Long, and not part of a table: kept where a figure shows them.
 _DRAWN = {"spectra": ("en-fr", "5k"), "histograms": ("en-fr", "5k")}
 
@@ -66,7 +66,7 @@ def _set_name(file, languages):
 
 
 def measure(**place):
-    record = reproduce.run_cell(("", ALL[tuple(place[name] for name in PLACE)]))
+    record = reproduce.run_cell(ALL[tuple(place[name] for name in PLACE)])
     if "error" in record:
         raise RuntimeError(record["error"])
     here = (place["pair"], place["size"])

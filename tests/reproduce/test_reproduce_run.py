@@ -49,7 +49,7 @@ def test_scores_are_those_of_fitting_and_evaluating_by_hand(folders):
 def test_a_finished_cell_is_not_run_again(folders, tmp_path, monkeypatch):
     results = tmp_path / "results.jsonl"
     first = run(plan(folders, pairs=["en-fr"]), results)
-    monkeypatch.setattr(_run, "run_cell", lambda item: pytest.fail(f"{item} was run again"))
+    monkeypatch.setattr(_run, "run_cell", lambda cell: pytest.fail(f"{cell} was run again"))
     assert run(plan(folders, pairs=["en-fr"]), results) == first
     assert len(lines_of(results)) == len(first)
 
@@ -122,7 +122,7 @@ def test_workers_do_not_outlive_a_run_that_is_killed(larger_folders, tmp_path):
     assert read_results(results)
 
 
-def end_at_once(item):
+def end_at_once(cell):
     os._exit(1)
 
 

@@ -13,7 +13,6 @@ from fipp.experiments._run import (
     read_results,
     result_key,
     run_cells,
-    run_in_parallel,
     run_in_subprocess,
 )
 from fipp.experiments._tables import FORMATS, Figure, Note, Table, Value, check_format, render
@@ -43,7 +42,6 @@ __all__ = [
     "render",
     "result_key",
     "run_cells",
-    "run_in_parallel",
     "run_in_subprocess",
     "tune",
     "tune_arrays",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,6 @@ from fipp.io import Lexicon, Lookup, Vectors
 from fipp.linalg import n_threads
 
 Methods = str | Iterable[str | BaseAligner] | Mapping[str, str | BaseAligner]
-Named = tuple[str, BaseAligner]
 Arrays = dict[str, Any]
 """What all methods are given: vocabularies ``"X"`` and ``"Y"``, row numbers ``"test"``, and pairs by their kind."""
 
@@ -105,25 +104,24 @@ def compare(
     def score(record: Record) -> MethodScore:
         return _score(*cells[record["key"]], record, setting)
 
-    def measure_all(todo: dict[str, Named]) -> Generator[Record, None, None]:
-        with tempfile.TemporaryDirectory(prefix="fipp-") as folder:
-            path = Path(folder, "arrays.npz")
-            if in_subprocess and todo:
-                np.savez(path, **arrays)
-            for key, (name, aligner) in todo.items():
-                if in_subprocess:
-                    record = run_in_subprocess(_measure_saved, aligner, path, timeout=timeout)
-                else:
-                    record = attempt(_measure, clone(aligner), arrays)
-                yield {"key": key, "method": name, **record}
+    with tempfile.TemporaryDirectory(prefix="fipp-") as folder:
+        path = Path(folder, "arrays.npz")
 
-    records = run_cells(
-        cells,
-        measure_all,
-        results_path=results_path,
-        progress=progress,
-        on_result=lambda record: on_result(score(record)),
-    )
+        def run(cell: tuple[str, BaseAligner]) -> Record:
+            name, aligner = cell
+            if not in_subprocess:
+                return {"method": name, **attempt(_measure, clone(aligner), arrays)}
+            if not path.exists():
+                np.savez(path, **arrays)
+            return {"method": name, **run_in_subprocess(_measure_saved, aligner, path, timeout=timeout)}
+
+        records = run_cells(
+            cells,
+            run,
+            results_path=results_path,
+            progress=progress,
+            on_result=lambda record: on_result(score(record)),
+        )
     return MethodComparison(tuple(score(records[key]) for key in cells), setting)
 
 

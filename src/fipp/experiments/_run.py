@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -32,6 +32,7 @@ from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import n_threads
 
 Cell = TypeVar("Cell")
+_Groups = dict[str, deque[tuple[str, Cell]]]
 Record = dict[str, Any]
 """A result that JSON can hold. ``"key"`` identifies it; ``"error"`` says why it failed."""
 
@@ -69,53 +70,96 @@ def attempt(measure: Callable[..., Record], *arguments: Any) -> Record:
 
 def run_cells(
     cells: Mapping[str, Cell],
-    measure: Callable[[dict[str, Cell]], Generator[Record, None, None]],
+    run: Callable[[Cell], Record],
     *,
     results_path: str | os.PathLike[str] | None = None,
+    n_jobs: int = 1,
+    group: Callable[[Cell], str] = lambda cell: "",
     progress: Progress | None = None,
     on_result: Callable[[Record], object] = lambda record: None,
 ) -> dict[str, Record]:
-    """Measure the cells that are not finished yet, and return the records of all.
+    """Run the cells of an experiment that are not finished yet, and return the records of all.
 
     Parameters
     ----------
     cells : dict
-        What to measure, by the key of its result.
-    measure : callable
-        Called with the unfinished cells; yields their records, each with its ``"key"``.
+        What to run, by the key of its result.
+    run : callable
+        Returns the record of a cell.
     results_path : path, optional
         A file of JSON lines. Results that it holds are not measured again; new ones are added at once.
+    n_jobs : int, default=1
+        How many processes to use, each with one thread. With one job, cells run in this process.
+    group : callable, optional
+        Cells with the same group run one after another, most likely in one process, which can cache what they share.
     progress : callable, optional
-        Called as ``progress(done, total)`` before the first and after each measurement.
+        Called as ``progress(done, total)`` before the first and after each cell.
     on_result : callable, optional
         Called with each record: first with those that the file holds, then with new ones.
 
     Returns
     -------
     dict
-        Records by key.
+        Records by key; each has its ``"key"`` too.
 
     Examples
     --------
-    >>> def double(cells):
-    ...     yield from ({"key": key, "double": 2 * number} for key, number in cells.items())
-    >>> run_cells({"a": 1, "b": 2}, double)
+    >>> run_cells({"a": 1, "b": 2}, lambda number: {"double": 2 * number})
     {'a': {'key': 'a', 'double': 2}, 'b': {'key': 'b', 'double': 4}}
     """
+    if n_jobs < 1:
+        raise FippError(f"the number of jobs must be at least 1, not {n_jobs}")
     advance = progress or (lambda done, total: None)
     kept = {} if results_path is None else read_results(results_path)
     records = {key: kept[key] for key in cells if key in kept}
     for record in records.values():
         on_result(record)
     advance(len(records), len(cells))
-    todo = {key: cell for key, cell in cells.items() if key not in records}
-    with appending(results_path) as keep, closing(measure(todo)) as measured:
-        for record in measured:
-            keep(record)
-            records[record["key"]] = record
-            on_result(record)
+    groups: dict[str, deque[tuple[str, Cell]]] = {}
+    for key, cell in cells.items():
+        if key not in records:
+            groups.setdefault(group(cell), deque()).append((key, cell))
+    in_parallel = n_jobs > 1 and len(groups) > 1
+    made = _in_processes(run, groups, n_jobs) if in_parallel else _in_this_process(run, groups)
+    with appending(results_path) as keep, closing(made):
+        for key, result in made:
+            records[key] = {"key": key, **result}
+            keep(records[key])
+            on_result(records[key])
             advance(len(records), len(cells))
     return records
+
+
+def _in_this_process(run: Callable[[Cell], Record], groups: _Groups[Cell]) -> Generator[tuple[str, Record], None, None]:
+    for queue in groups.values():
+        for key, cell in queue:
+            yield key, run(cell)
+
+
+def _in_processes(
+    run: Callable[[Cell], Record], groups: _Groups[Cell], n_jobs: int
+) -> Generator[tuple[str, Record], None, None]:
+    waiting = deque(groups.values())
+    running: dict[Future[Record], tuple[str, deque[tuple[str, Cell]]]] = {}
+    with _worker_pool(min(n_jobs, len(waiting)), 1) as pool:
+        while waiting or running:
+            # One cell of a group at a time: the process that ran the last one is likely to get the next.
+            while waiting and len(running) < n_jobs:
+                queue = waiting.popleft()
+                key, cell = queue.popleft()
+                running[pool.submit(run, cell)] = key, queue
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                key, queue = running.pop(future)
+                if queue:
+                    waiting.appendleft(queue)
+                try:
+                    yield key, future.result()
+                except BrokenProcessPool:
+                    raise FippError(
+                        "a process was ended from outside, perhaps for lack of memory; finished results are kept. "
+                        "Use fewer --jobs, or fewer words with --limit"
+                    ) from None
 
 
 def result_key(described: Mapping[str, Any], *rows: NDArray[np.int64] | None) -> str:
@@ -260,42 +304,6 @@ def run_in_subprocess(measure: Callable[..., Record], *arguments: Any, timeout: 
             codes = re.findall(r"{(.*)}", str(error))
             return {"error": f"its process was ended from outside, perhaps for lack of memory: {', '.join(codes)}"}
     return record
-
-
-def run_in_parallel(
-    measure: Callable[[Cell], Record], groups: Iterable[Iterable[Cell]], n_jobs: int
-) -> Generator[Record, None, None]:
-    """Yield the records of many cells as they come.
-
-    Parameters
-    ----------
-    measure : callable
-        Returns the record of a cell.
-    groups : iterable of iterables
-        One cell of a group runs at a time. The process that ran the last one is likely to get the next, so that it can
-        keep what they share.
-    n_jobs : int
-        How many processes, each with one thread.
-    """
-    queues = deque(deque(group) for group in groups)
-    running: dict[Future[Record], deque[Cell]] = {}
-    with _worker_pool(min(n_jobs, len(queues)), 1) as pool:
-        while queues or running:
-            while queues and len(running) < n_jobs:
-                queue = queues.popleft()
-                running[pool.submit(measure, queue.popleft())] = queue
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                queue = running.pop(future)
-                if queue:
-                    queues.appendleft(queue)
-                try:
-                    yield future.result()
-                except BrokenProcessPool:
-                    raise FippError(
-                        "a process was ended from outside, perhaps for lack of memory; finished results are kept. "
-                        "Use fewer --jobs, or fewer words with --limit"
-                    ) from None
 
 
 @contextmanager

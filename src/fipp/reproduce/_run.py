@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +22,7 @@ from fipp._version import __version__
 from fipp.aligners import FIPP, BaseAligner
 from fipp.evaluate import cross_similarity, load_similarity, similarity_before_after
 from fipp.exceptions import FippError
-from fipp.experiments import Record, attempt, run_cells, run_in_parallel, tune_arrays
+from fipp.experiments import Record, attempt, run_cells, tune_arrays
 from fipp.io import Vectors
 from fipp.linalg import deviation_from_orthogonal, mean_and_scatter, single_threaded_blas
 from fipp.reproduce._data import SimilaritySet
@@ -71,28 +71,17 @@ def run(
     dict
         Records by the key of their cell. One that failed has the reason in ``"error"``, and is tried again next time.
     """
-    if n_jobs < 1:
-        raise FippError(f"the number of jobs must be at least 1, not {n_jobs}")
-
-    def measure_all(todo: dict[str, Cell]) -> Generator[Record, None, None]:
-        by_pair: dict[str, list[tuple[str, Cell]]] = {}
-        for key, cell in todo.items():
-            by_pair.setdefault(cell.pair, []).append((key, cell))
-        if n_jobs == 1 or len(by_pair) < 2:
-            yield from map(run_cell, todo.items())
-        else:
-            yield from run_in_parallel(run_cell, by_pair.values(), n_jobs)
-
     by_key: dict[str, Cell] = {}
     for cell in cells:
         by_key.setdefault(cell.key, cell)
-    return run_cells(by_key, measure_all, results_path=results_path, progress=progress)
+    return run_cells(
+        by_key, run_cell, results_path=results_path, n_jobs=n_jobs, group=lambda cell: cell.pair, progress=progress
+    )
 
 
-def run_cell(item: tuple[str, Cell]) -> Record:
-    """Fit and measure one cell, given with its key; if it fails, the record holds the reason."""
-    key, cell = item
-    return {"key": key, **cell.as_dict(), "version": __version__, **attempt(_run, cell)}
+def run_cell(cell: Cell) -> Record:
+    """Fit and measure one cell; if it fails, the record holds the reason."""
+    return {**cell.as_dict(), "version": __version__, **attempt(_run, cell)}
 
 
 def _run(cell: Cell) -> Record:
