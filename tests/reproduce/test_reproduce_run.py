@@ -237,7 +237,7 @@ def test_the_descent_is_compared_with_the_low_rank_solution(folders):
     solutions, pairs = {}, [(i, i) for i in range(100)]
     for solver in ("eigen", "sgd"):
         aligner = FIPP.published(solver=solver, n_steps=300).fit(source.matrix, target.matrix, pairs)
-        X_s, _, solutions[solver] = aligner.seed_vectors_
+        X_s, _, solutions[solver] = aligner.seed_vectors()
     for name, other in (("from_low_rank", solutions["sgd"]), ("source_from_low_rank", X_s)):
         omega, _ = orthogonal_procrustes(solutions["eigen"], other)
         distance = np.linalg.norm(other - solutions["eigen"] @ omega) / np.linalg.norm(solutions["eigen"])

@@ -233,7 +233,7 @@ class FIPP(BaseAligner):
     @single_threaded_blas
     def objective_(self) -> Objective:
         """Reconstruction and transfer loss of X̃_s, and the weight γλ between them."""
-        X_s, X_t, aligned = self._seed_vectors()
+        X_s, X_t, aligned = self.seed_vectors()
         weight = self.lam / self.kept_fraction_ if self.kept_fraction_ else 0.0
         return FilteredObjective(X_s, X_t, self._threshold, weight, self.max_memory)(aligned)
 
@@ -241,23 +241,18 @@ class FIPP(BaseAligner):
     @single_threaded_blas
     def deviation_(self) -> float:
         """How far X̃_s is from the nearest rotation of X_s, relative to it."""
-        X_s, _, aligned = self._seed_vectors()
+        X_s, _, aligned = self.seed_vectors()
         return deviation_from_orthogonal(X_s, aligned)
 
     @cached_property
     @single_threaded_blas
     def spectrum_(self) -> NDArray[np.float64]:
         """Eigenvalues of the aligned Gram matrix X̃_sX̃_sᵀ, as many as X̃_s has dimensions, falling."""
-        _, _, aligned = self._seed_vectors()
+        _, _, aligned = self.seed_vectors()
         return np.maximum(np.linalg.eigvalsh(cross_products(aligned, aligned))[::-1], 0)
 
-    @property
-    def seed_vectors_(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """Preprocessed seed vectors X_s and X_t, and the aligned X̃_s; only where the model was fitted."""
-        return self._seed_vectors()
-
-    def _seed_vectors(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """Return X_s, X_t and X̃_s."""
+    def seed_vectors(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Return the preprocessed seed vectors X_s and X_t, and the aligned X̃_s; only where the model was fitted."""
         if not hasattr(self, "_seed"):
             raise AttributeError("this is known only where the model was fitted, with its seed vectors")
         X_s, X_t, solution = self._seed

@@ -6,11 +6,11 @@ in a `LoadReport`.
 """
 
 from fipp.io._atomic import atomic_path
-from fipp.io._formats import may_be_vectors
+from fipp.io._formats import may_hold_vectors
 from fipp.io._lexicon import Lexicon
 from fipp.io._lookup import Lookup
 from fipp.io._report import LoadReport
 from fipp.io._subwords import SubwordVectors
 from fipp.io._vectors import Vectors
 
-__all__ = ["Lexicon", "LoadReport", "Lookup", "SubwordVectors", "Vectors", "atomic_path", "may_be_vectors"]
+__all__ = ["Lexicon", "LoadReport", "Lookup", "SubwordVectors", "Vectors", "atomic_path", "may_hold_vectors"]

@@ -190,16 +190,14 @@ def _folder_to_read(path: Path) -> Format:
     )
 
 
-def may_be_vectors(path: Path) -> bool:
+def may_hold_vectors(path: Path) -> bool:
     """Return whether the name of a file, or the content of a folder, suggests that it holds vectors.
 
     Examples
     --------
-    >>> may_be_vectors(Path("wiki.en.vec.gz")), may_be_vectors(Path("notes.md"))
+    >>> may_hold_vectors(Path("wiki.en.vec.gz")), may_hold_vectors(Path("notes.md"))
     (True, False)
     """
-    if path.name.startswith("."):
-        return False
     if path.is_dir():
         return any(folder.recognises(path, b"") for folder in FOLDERS)
     words_of_a_matrix = path.suffix == ".txt" and path.with_suffix(".npy").exists()

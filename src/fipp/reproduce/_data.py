@@ -9,7 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from fipp.exceptions import FippError
-from fipp.io import Lexicon, may_be_vectors
+from fipp.io import Lexicon, may_hold_vectors
 from fipp.reproduce._paper import paper_pairs
 
 _CODE = r"[a-z]{2,3}"
@@ -64,25 +64,25 @@ class Data:
     def pairs(self) -> list[str]:
         """Return the pairs of languages that have vectors and dictionaries, the paper's first, in its direction."""
         ready = [pair for pair in dict.fromkeys(pair for pair, _, _ in self.dictionaries) if self._is_ready(pair)]
-        known = [pair for pair in paper_pairs() if pair in ready or reverse_of(pair) in ready]
+        known = [pair for pair in paper_pairs() if pair in ready or _reverse_of(pair) in ready]
         # Where both directions exist, the one that comes first in the alphabet.
-        others = sorted({min(pair, reverse_of(pair)) if reverse_of(pair) in ready else pair for pair in ready})
-        return known + [pair for pair in others if pair not in known and reverse_of(pair) not in known]
+        others = sorted({min(pair, _reverse_of(pair)) if _reverse_of(pair) in ready else pair for pair in ready})
+        return known + [pair for pair in others if pair not in known and _reverse_of(pair) not in known]
 
     def _is_ready(self, pair: str) -> bool:
-        parts = {part for known, part, _ in self.dictionaries if known in (pair, reverse_of(pair))}
+        parts = {part for known, part, _ in self.dictionaries if known in (pair, _reverse_of(pair))}
         return parts == {"train", "test"} and all(language in self.vectors for language in pair.split("-"))
 
     def train(self, pair: str, size: str) -> Dictionary | None:
         """Return the training dictionary of a pair, reversed if only the other direction exists; None without any."""
-        for direction in (pair, reverse_of(pair)):
+        for direction in (pair, _reverse_of(pair)):
             if (direction, "train", size) in self.dictionaries:
                 return Dictionary(self.dictionaries[direction, "train", size], direction != pair)
         return None
 
     def test(self, pair: str) -> Dictionary:
         """Return the test dictionary of a pair; the largest if there are several."""
-        for direction in (pair, reverse_of(pair)):
+        for direction in (pair, _reverse_of(pair)):
             sizes = [size for known, part, size in self.dictionaries if (known, part) == (direction, "test")]
             if sizes:
                 return Dictionary(self.dictionaries[direction, "test", max(sizes, key=_number)], direction != pair)
@@ -96,7 +96,7 @@ class Data:
 
     def side(self, pair: str, language: str) -> Path:
         """Return the vectors of one side of a pair."""
-        for name in (f"{pair}:{language}", f"{reverse_of(pair)}:{language}", language):
+        for name in (f"{pair}:{language}", f"{_reverse_of(pair)}:{language}", language):
             if name in self.chosen:
                 return self.chosen[name]
         found = self.vectors.get(language, [])
@@ -149,8 +149,8 @@ def discover(
     languages = {language for pair, _, _ in found for language in pair.split("-")}
     by_language: dict[str, list[Path]] = {}
     for path in sorted(vectors.iterdir()):
-        language = language_of(path.name, languages)
-        if language and may_be_vectors(path):
+        language = _language_of(path.name, languages)
+        if language and not path.name.startswith(".") and may_hold_vectors(path):
             by_language.setdefault(language, []).append(path)
     chosen = dict(_parse_choice(choice, vectors) for choice in choices)
     for name, path in chosen.items():
@@ -158,25 +158,12 @@ def discover(
     return Data(by_language, found, chosen, _find_similarity(similarity, (vectors, dictionaries), languages))
 
 
-def language_of(name: str, languages: Iterable[str]) -> str | None:
-    """Return the first part of a file's name that is one of the language codes.
-
-    Examples
-    --------
-    >>> [language_of(name, {"en", "fr"}) for name in ("wiki.en.vec", "cc.fr.300.vec.gz", "en_core_web_md", "notes.txt")]
-    ['en', 'fr', 'en', None]
-    """
-    return next((part for part in re.split(r"[._\-]", name.lower()) if part in set(languages)), None)
+def _language_of(name: str, languages: set[str]) -> str | None:
+    """Return the first part of a file's name that is one of the language codes."""
+    return next((part for part in re.split(r"[._\-]", name.lower()) if part in languages), None)
 
 
-def reverse_of(pair: str) -> str:
-    """Return the reverse direction of a pair.
-
-    Examples
-    --------
-    >>> reverse_of("en-fr")
-    'fr-en'
-    """
+def _reverse_of(pair: str) -> str:
     return "-".join(reversed(pair.split("-")))
 
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -101,29 +102,30 @@ def make_plan(
         source, target = (data.side(pair, language) for language in _languages(pair))
         test, sets = data.test(pair), data.similarity_sets(pair)
         trains = {size: train for size in sizes if (train := data.train(pair, size)) is not None}
-        for (size, train), (name, retrieval, measure) in ((each, other) for each in trains.items() for other in wanted):
+        for (size, train), (name, retrieval, measure) in product(trains.items(), wanted):
             variant = VARIANTS.get(name) or Variant(name)
             settings = _settings(variant, pair, size, sgd_steps)
             if settings is None or (measure == SIMILARITY and not sets):
                 continue
-            cell = Cell(
-                pair=pair,
-                size=size,
-                variant=name,
-                method=variant.method,
-                settings=settings,
-                dimensions=variant.dimensions,
-                retrieval=retrieval,
-                source=source,
-                target=target,
-                train=train,
-                test=test,
-                limit=limit,
-                measure=measure,
-                tune=variant.tune,
-                similarity=sets if measure == SIMILARITY else (),
+            cells.append(
+                Cell(
+                    pair=pair,
+                    size=size,
+                    variant=name,
+                    method=variant.method,
+                    settings=settings,
+                    dimensions=variant.dimensions,
+                    retrieval=retrieval,
+                    source=source,
+                    target=target,
+                    train=train,
+                    test=test,
+                    limit=limit,
+                    measure=measure,
+                    tune=variant.tune,
+                    similarity=sets if measure == SIMILARITY else (),
+                )
             )
-            cells.append(cell)
     if not cells:
         raise FippError(f"there is no training dictionary of size {' or '.join(sizes)} for {', '.join(pairs)}")
     return cells

@@ -180,8 +180,8 @@ def _beside_low_rank(descended: FIPP, fitted: _Fitted) -> Record:
     """Compare the descent with the low-rank solution, up to a rotation (appendix F)."""
     low_rank = FIPP(**{**descended.get_params(), "solver": "eigen"})
     low_rank.fit(fitted.source.matrix, fitted.target.matrix, fitted.pairs)
-    X_s, _, solution = low_rank.seed_vectors_
-    _, _, aligned = descended.seed_vectors_
+    X_s, _, solution = low_rank.seed_vectors()
+    _, _, aligned = descended.seed_vectors()
     steps = np.unique(np.linspace(0, len(descended.losses_) - 1, _LOSSES_KEPT).astype(int))
     return {
         "from_low_rank": _distance(aligned, solution),
@@ -228,7 +228,7 @@ def _gram_spectrum(cell: Cell, fitted: _Fitted) -> Record:
         "mapped": _spectrum(aligner.transform(X)),
     }
     if isinstance(aligner, FIPP):
-        _, _, solution = aligner.seed_vectors_
+        _, _, solution = aligner.seed_vectors()
         spectra["solution"] = _spectrum(solution)
     longest = max(map(len, spectra.values()))
     rows: Rows = {

@@ -134,7 +134,7 @@ def _counts(records: Iterable[Record]) -> list[Value]:
     names = (f"{record[side]['name']} ({record[side]['dimensions']})" for side in ("source", "target"))
     return [
         f"{seed['used']} of {seed['total']}",
-        f"{test['pairs']} of {test['total']}",
+        f"{test.get('n_queries', test.get('pairs'))} of {test['total']}",  # older records say "pairs"
         f"{100 * test['coverage']:.0f} %",
         " → ".join(names),
     ]
