@@ -126,9 +126,9 @@ def end_at_once(cell):
     os._exit(1)
 
 
-def test_a_worker_that_is_ended_from_outside_is_told_of(folders, tmp_path, monkeypatch):
+def test_a_worker_that_ends_unexpectedly_is_reported(folders, tmp_path, monkeypatch):
     monkeypatch.setattr(_run, "run_cell", end_at_once)
-    with pytest.raises(FippError, match=r"ended from outside.*fewer --jobs"):
+    with pytest.raises(FippError, match=r"ended unexpectedly.*fewer jobs"):
         run(plan(folders), tmp_path / "results.jsonl", n_jobs=2)
 
 

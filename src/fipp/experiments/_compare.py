@@ -240,13 +240,11 @@ def _score(name: str, aligner: BaseAligner, record: Record, setting: Setting) ->
         if retrieval in record
     }
     return MethodScore(
-        name,
-        _one_line(aligner),
-        taken,
-        aligner.same_dimensions,
-        results,
-        record.get("seconds"),
-        record.get("memory"),
-        record.get("error"),
-        tuple(record.get("warnings", ())),
+        name=name,
+        aligner=_one_line(aligner),
+        pairs=taken,
+        same_dimensions=aligner.same_dimensions,
+        results=results,
+        warnings=tuple(record.get("warnings", ())),
+        **{field: record.get(field) for field in ("seconds", "memory", "error")},
     )

@@ -115,12 +115,13 @@ def run_cells(
     for record in records.values():
         on_result(record)
     advance(len(records), len(cells))
-    groups: dict[str, deque[tuple[str, Cell]]] = {}
+    groups: _Groups[Cell] = {}
     for key, cell in cells.items():
         if key not in records:
             groups.setdefault(group(cell), deque()).append((key, cell))
-    in_parallel = n_jobs > 1 and len(groups) > 1
-    made = _in_processes(run, groups, n_jobs) if in_parallel else _in_this_process(run, groups)
+    made = ((key, run(cell)) for queue in groups.values() for key, cell in queue)
+    if n_jobs > 1 and len(groups) > 1:
+        made = _in_processes(run, groups, n_jobs)
     with appending(results_path) as keep, closing(made):
         for key, result in made:
             records[key] = {"key": key, **result}
@@ -128,12 +129,6 @@ def run_cells(
             on_result(records[key])
             advance(len(records), len(cells))
     return records
-
-
-def _in_this_process(run: Callable[[Cell], Record], groups: _Groups[Cell]) -> Generator[tuple[str, Record], None, None]:
-    for queue in groups.values():
-        for key, cell in queue:
-            yield key, run(cell)
 
 
 def _in_processes(
@@ -157,8 +152,8 @@ def _in_processes(
                     yield key, future.result()
                 except BrokenProcessPool:
                     raise FippError(
-                        "a process was ended from outside, perhaps for lack of memory; finished results are kept. "
-                        "Use fewer --jobs, or fewer words with --limit"
+                        "a process ended unexpectedly, perhaps for lack of memory; finished results are kept. Use "
+                        "fewer jobs or fewer words"
                     ) from None
 
 
@@ -301,8 +296,8 @@ def run_in_subprocess(measure: Callable[..., Record], *arguments: Any, timeout: 
         except TimeoutError:
             return {"error": f"it was stopped after {timeout:g} seconds"}
         except BrokenProcessPool as error:
-            codes = re.findall(r"{(.*)}", str(error))
-            return {"error": f"its process was ended from outside, perhaps for lack of memory: {', '.join(codes)}"}
+            codes = ", ".join(re.findall(r"{(.*)}", str(error)))
+            return {"error": f"its process ended unexpectedly, perhaps for lack of memory: {codes}"}
     return record
 
 
