@@ -54,8 +54,31 @@ def make_tables(
 
 
 @dataclass(frozen=True)
+class _Layout:
+    """The columns of a table, those that have the paper's figure beside them, and what its label adds."""
+
+    columns: Sequence[Column]
+    with_paper: set[Column]
+    suffix: str
+
+    def header(self) -> list[str]:
+        return [
+            label
+            for column in self.columns
+            for label in (column.label, *([column.label + self.suffix] if column in self.with_paper else []))
+        ]
+
+    def row(self, own: Mapping[Column, Value], paper: Mapping[str, float | str]) -> list[Value]:
+        return [
+            value
+            for column in self.columns
+            for value in (own.get(column), *([paper.get(column.paper or "")] if column in self.with_paper else []))
+        ]
+
+
+@dataclass(frozen=True)
 class _Builder:
-    """Builds the rows of one table from the records of one size."""
+    """Builds one table from the records of one size."""
 
     spec: TableSpec
     size: str
@@ -70,39 +93,32 @@ class _Builder:
         shown = [pair for pair in self.pairs if any(self.record(pair, column) for column in columns)]
         paper = printed(self.size)
         # The paper's figures have a column if it has one for a pair shown here, or for all pairs together.
-        with_paper = {
-            c for c in columns if c.paper and any(c.paper in paper.get(pair, {}) for pair in [*shown, "mean"])
-        }
-        header = ["pair", *_interleaved(columns, with_paper, {c: (c.label, c.label + _BESIDE) for c in columns})]
-
-        def cells(own: Mapping[Column, Value], figures: Mapping[str, float | str]) -> list[Value]:
-            return _interleaved(columns, with_paper, {c: (own.get(c), figures.get(c.paper or "")) for c in columns})
-
+        printed_here = {figure for pair in [*shown, "mean"] for figure in paper.get(pair, {})}
+        layout = _Layout(columns, {column for column in columns if column.paper in printed_here}, _BESIDE)
+        header = ["pair", *layout.header()]
         rows: list[list[Value]] = []
         for pair in shown:
-            own = {column: _value(self.record(pair, column), column) for column in columns}
-            counts = _counts(self.record(pair, column) for column in columns)
-            rows.append([pair, *cells(own, paper.get(pair, {})), *counts])
+            records = {column: self.record(pair, column) for column in columns}
+            own = {column: _value(record, column) for column, record in records.items()}
+            rows.append([pair, *layout.row(own, paper.get(pair, {})), *_counts(records.values())])
         averaged = {column.label for column in columns if column.averaged}
         if rows and averaged:
             rows += _mean(rows, header, averaged)
-            if any(column.paper in paper.get("mean", {}) for column in with_paper):
-                rows.append(["paper, mean of 28", *cells({}, paper["mean"]), *_NO_COUNTS])
+            if any(column.paper in paper.get("mean", {}) for column in layout.with_paper):
+                rows.append(["paper, mean of 28", *layout.row({}, paper["mean"]), *_NO_COUNTS])
         return self._table(name, [*header, *_COUNTS], rows, 1, columns)
 
     def several_rows(self, name: str) -> Table:
         columns = self.spec.columns
-        with_paper = {column for column in columns if column.paper}
-        labels = {c: (c.label, c.label + _ENGLISH_TURKISH) for c in columns}
+        layout = _Layout(columns, {column for column in columns if column.paper}, _ENGLISH_TURKISH)
         rows: list[list[Value]] = []
         for pair in self.pairs:
-            own = {column: dict(self.record(pair, column).get("rows", ())) for column in columns}
-            for label in dict.fromkeys(label for figures in own.values() for label in figures):
+            found = {column: dict(self.record(pair, column).get("rows", ())) for column in columns}
+            for label in dict.fromkeys(label for figures in found.values() for label in figures):
+                own = {column: figures.get(label, {}).get(column.value) for column, figures in found.items()}
                 paper = printed_similarity(*label.split(" ", 1)) if self.spec.measure == SIMILARITY else {}
-                both = {c: (own[c].get(label, {}).get(c.value), paper.get(c.paper or "")) for c in columns}
-                rows.append([pair, label, *_interleaved(columns, with_paper, both)])
-        header = ["pair", self.spec.rows, *_interleaved(columns, with_paper, labels)]
-        return self._table(name, header, rows, 2, columns)
+                rows.append([pair, label, *layout.row(own, paper)])
+        return self._table(name, ["pair", self.spec.rows, *layout.header()], rows, 2, columns)
 
     def _table(
         self, name: str, header: list[str], rows: list[list[Value]], names: int, columns: Sequence[Column]
@@ -116,13 +132,6 @@ class _Builder:
         }
         notes = sorted(failed, key=lambda note: self.pairs.index(note.row))
         return Table(name, self.size, title, header, rows, self.spec.digits, names, notes)
-
-
-def _interleaved(
-    columns: Iterable[Column], with_paper: set[Column], both: Mapping[Column, tuple[Any, Any]]
-) -> list[Any]:
-    """Return ours for each column, followed by the paper's where it has one."""
-    return [value for column in columns for value in both[column][: 2 if column in with_paper else 1]]
 
 
 def _counts(records: Iterable[Record]) -> list[Value]:
