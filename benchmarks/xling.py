@@ -1,4 +1,4 @@
-"""The tables of the paper on the vectors at hand, as `fipp xling` makes them, and further methods in one of them."""
+"""The tables of the paper on the vectors at hand (`fipp reproduce xling`), and further methods in one of them."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_a_file_of_something_else_is_refused_and_left_alone(folders, tmp_path):
 
 def test_a_run_that_is_killed_goes_on_where_it_was(larger_folders, tmp_path):
     results = tmp_path / "results.jsonl"
-    command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
+    command = [sys.executable, "-m", "fipp", "reproduce", "xling", *map(str, larger_folders), "--results", str(results)]
     command += ["--sizes", "1k", "--tables", "main,ablation,preprocessing,retrieval,rounds"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
@@ -109,7 +109,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(larger_folders, tmp_path):
 
 def test_workers_do_not_outlive_a_run_that_is_killed(larger_folders, tmp_path):
     results = tmp_path / "results.jsonl"
-    command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
+    command = [sys.executable, "-m", "fipp", "reproduce", "xling", *map(str, larger_folders), "--results", str(results)]
     process = subprocess.Popen(
         [*command, "--sizes", "1k", "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -134,7 +134,7 @@ def test_a_worker_that_ends_unexpectedly_is_reported(folders, tmp_path, monkeypa
 
 def test_ctrl_c_keeps_what_is_finished_and_says_where(larger_folders, tmp_path):
     results = tmp_path / "results.jsonl"
-    command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
+    command = [sys.executable, "-m", "fipp", "reproduce", "xling", *map(str, larger_folders), "--results", str(results)]
     process = subprocess.Popen(
         [*command, "--sizes", "1k"],
         stdout=subprocess.PIPE,
