@@ -21,7 +21,7 @@ ROWS = {
     "single": "a single fit",
     "grid": "fitting the 5 × 5 grid in one pass",
     "ranking": "ranking for all 25 maps",
-    "select": "`select`, without the last fit",
+    "select": "`fipp.tune`, without the last fit",
     "apart": "25 separate fits and rankings",
 }
 
