@@ -5,7 +5,7 @@
 
 from fipp.experiments._compare import as_methods, compare
 from fipp.experiments._comparison import MethodComparison, MethodScore
-from fipp.experiments._grid import check_grid, combinations, format_settings, format_value
+from fipp.experiments._grid import combinations, format_settings, format_value
 from fipp.experiments._run import (
     PeakMemory,
     Record,
@@ -15,12 +15,10 @@ from fipp.experiments._run import (
     run_cells,
     run_in_subprocess,
 )
-from fipp.experiments._tables import FORMATS, Figure, Note, Table, Value, check_format, render
+from fipp.experiments._tables import Note, Table, Value, render
 from fipp.experiments._tune import SettingScore, Tuning, tune, tune_arrays
 
 __all__ = [
-    "FORMATS",
-    "Figure",
     "MethodComparison",
     "MethodScore",
     "Note",
@@ -32,8 +30,6 @@ __all__ = [
     "Value",
     "as_methods",
     "attempt",
-    "check_format",
-    "check_grid",
     "combinations",
     "compare",
     "format_settings",
