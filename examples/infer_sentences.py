@@ -3,8 +3,8 @@
 Runs offline on made-up pairs of the demo's words: a sentence follows from another if it says the same with fewer words,
 and does not if it brings in something else. With the corpora of the paper (`fipp download multinli xnli`):
 
-    train = load_multinli("multinli/multinli_1.0_train.jsonl")
-    test = load_xnli("xnli/xnli.test.tsv", "fr")
+    train = load_nli("multinli/multinli_1.0_train.jsonl")
+    test = load_nli("xnli/xnli.test.tsv", "fr")
 
 The network needs torch (pip install 'fipp[torch]'), and for MultiNLI a GPU; without torch, only the baseline is run.
 """
@@ -14,7 +14,7 @@ import importlib.util
 import numpy as np
 
 import fipp
-from fipp.evaluate.inference import InferenceCorpus, transfer
+from fipp.tasks import InferenceCorpus, transfer
 
 rng = np.random.default_rng(0)
 demo = fipp.datasets.load_demo()

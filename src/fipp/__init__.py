@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         report,
         reproduce,
         retrieve,
+        tasks,
     )
     from fipp._align import align
     from fipp._alignment import Alignment, Translation
@@ -54,7 +55,7 @@ else:
     # that `fipp --help` answers at once.
     _MODULES = {
         "aligners", "datasets", "evaluate", "experiments", "io", "linalg", "preprocess", "report", "retrieve",
-        "reproduce",
+        "reproduce", "tasks",
     }  # fmt: skip
     _HOME = {
         "CCA": "fipp.aligners",
@@ -144,5 +145,6 @@ __all__ = [
     "report",
     "reproduce",
     "retrieve",
+    "tasks",
     "tune",
 ]

@@ -24,7 +24,7 @@ from fipp._inputs import (
 from fipp._progress import Progress
 from fipp._version import __version__
 from fipp.aligners import METHODS, BaseAligner
-from fipp.evaluate import bli, result_of_queries, seed_keys, seen_queries
+from fipp.evaluate import BLIResult, bli, seed_keys, seen_queries
 from fipp.exceptions import FippError, warn
 from fipp.experiments._comparison import RETRIEVALS, MethodComparison, MethodScore, Setting
 from fipp.experiments._run import PeakMemory, Record, attempt, result_key, run_cells, run_in_subprocess
@@ -227,7 +227,7 @@ def _measure_saved(aligner: BaseAligner, path: Path) -> Record:
 def _score(name: str, aligner: BaseAligner, record: Record, setting: Setting) -> MethodScore:
     taken = _TAKEN[aligner.learns_from]
     results = {
-        retrieval: result_of_queries(
+        retrieval: BLIResult.of_queries(
             np.array(record[retrieval]["precision"]),
             np.array(record[retrieval]["ranks"], dtype=np.int64),
             setting.queries,

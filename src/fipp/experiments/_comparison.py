@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.evaluate import BLIResult, Seen, compare
+from fipp.evaluate import BLIResult, Seen, compare_results
 from fipp.exceptions import FippError
 from fipp.experiments._tables import Figure, Table, Value, check_format, render, to_csv, to_json
 
@@ -47,7 +47,7 @@ class Setting:
             **{side: {"words": n, "dimensions": d, "checksum": checksum} for side, n, d, checksum in sides},
             "pairs": {kind: {"found": found, "total": total} for kind, (found, total) in self.seed.items()},
             "test": {
-                "pairs": len(self.queries),
+                "n_queries": len(self.queries),
                 "total": self.total,
                 "coverage": len(self.queries) / self.total,
                 "seen_pairs": int(self.seen.pairs.sum()),
@@ -126,7 +126,7 @@ class MethodComparison:
     def p_values(self) -> dict[tuple[str, str, str], float]:
         """How often chance alone puts a method this far behind the best, by name, retrieval and measure.
 
-        From the paired sign-flip test of `fipp.evaluate.compare`; not corrected for the number of methods.
+        From the paired sign-flip test of `fipp.evaluate.compare_results`; not corrected for the number of methods.
         """
         values: dict[tuple[str, str, str], float] = {}
         done = [score for score in self.scores if score.error is None]
@@ -134,7 +134,7 @@ class MethodComparison:
             best = self.best(retrieval, measure)
             for score in done:
                 sides = best.results[retrieval], score.results[retrieval]
-                p = 1.0 if score is best else compare(*sides, measure, n_resamples=_RESAMPLES).p_value
+                p = 1.0 if score is best else compare_results(*sides, measure, n_resamples=_RESAMPLES).p_value
                 values[score.name, retrieval, measure] = p
         return values
 
