@@ -16,7 +16,7 @@ from _benchmark import Benchmark
 from _tables import table
 
 from fipp import FIPP
-from fipp.comparison._memory import PeakMemory
+from fipp.experiments import PeakMemory
 from fipp.linalg import n_threads
 
 EPSILONS, LAMS = [0.01, 0.025, 0.05, 0.10, 0.15], [0.25, 0.5, 0.75, 1.0, 1.25]

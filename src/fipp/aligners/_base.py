@@ -36,7 +36,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     """
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    """Values of the settings that tuning tries by default."""
+    """Values of the settings that `fipp.tune` tries unless told otherwise."""
 
     same_dimensions: ClassVar[bool] = False
     """Whether both sides must have the same number of dimensions."""
