@@ -54,6 +54,7 @@ METHODS: dict[str, BaseAligner] = {
 
 register(*map(type, METHODS.values()))
 
+# The names that are not listed here are for other rooms of fipp.
 __all__ = [
     "CCA",
     "DLV",
@@ -77,10 +78,4 @@ __all__ = [
     "Spectral",
     "Unsupervised",
     "VecMap",
-    "from_model",
-    "from_state",
-    "held_out_parts",
-    "reciprocal_ranks",
-    "to_model",
-    "to_state",
 ]

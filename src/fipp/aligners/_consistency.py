@@ -24,8 +24,10 @@ spelling, English to Russian; GWA 0.59, MUSE 0.78 and ICP 0.84, English to Frenc
 most 0.16 (from spelling, Finnish to Russian; ICP 0.15, MUSE 0.07 and GWA 0.03, English to Finnish)."""
 
 SURE = 0.8
-"""From this consistency on, a method that was given pairs is not compared with chance. If a random start reaches it as
-well, as it does in few dimensions, the comparison says nothing."""
+"""From this consistency on, a method that was given pairs is not compared with chance."""
+
+TELLING = 0.7
+"""Where a random start reaches this consistency, as it does in few dimensions, the comparison says nothing."""
 
 JUDGED_WORDS = 2000
 """Maps learned without pairs are judged by this many words of either side."""

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._consistency import SURE, beats_chance, consistency
+from fipp.aligners._consistency import SURE, TELLING, beats_chance, consistency
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
@@ -141,7 +141,7 @@ class SelfLearning(WrappingAligner):
         # Without any found pairs there is nothing to compare.
         chance = chance_consistency(X, Y, aligner, rounds) if self.consistency_ else 0.0
         self.chance_consistency_ = chance
-        if chance < SURE and not beats_chance(self.consistency_, chance):
+        if chance < TELLING and not beats_chance(self.consistency_, chance):
             warn(
                 f"self-learning from {len(self.pairs_):,} pairs has most likely gone astray: maps learned from half of "
                 f"the words that it paired find the other half at a mean reciprocal rank of {self.consistency_:.2f}, "

@@ -153,11 +153,11 @@ def plain_settings(aligner: BaseAligner) -> dict[str, Any]:
 
 def check_retrieval(retrieval: str, beta: float = BETA, max_memory: str | None = None) -> None:
     """Refuse now what the ranking would refuse later."""
+    from fipp import retrieve
     from fipp.linalg import parse_memory
-    from fipp.retrieve import _options
 
-    _options.check_retrieval(retrieval)
-    _options.check_beta(beta)
+    retrieve.check_retrieval(retrieval)
+    retrieve.check_beta(beta)
     parse_memory(max_memory)
 
 

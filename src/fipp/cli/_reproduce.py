@@ -298,13 +298,12 @@ def _show_scores(task: _Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> No
     """Show the paper's figure and ours, with its interval, coverage and time, or why the method failed."""
     from rich.text import Text
 
-    from fipp.reproduce._paper_tasks import printed, was_unsuccessful
+    from fipp.reproduce import printed_task
 
     table = _console.table("method", "paper", task.column, "95 % interval", "words found", "seconds", "")
     marked = False
     for outcome in outcomes:
-        figure = printed(task.name, pair, outcome.method)
-        unsuccessful = was_unsuccessful(task.name, pair, outcome.method)
+        figure, unsuccessful = printed_task(task.name, pair, outcome.method) or (None, False)
         marked = marked or unsuccessful
         paper = "" if figure is None else f"{figure:.3f}{'*' if unsuccessful else ''}"
         result = outcome.result
@@ -322,19 +321,20 @@ def _show_scores(task: _Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> No
 
 
 def _as_dict(task: _Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> dict[str, Any]:
-    from fipp.reproduce._paper_tasks import printed, was_unsuccessful
+    from fipp.reproduce import printed_task
 
     rows = [
         {
             "method": outcome.method,
-            "paper": printed(task.name, pair, outcome.method),
-            "paper_unsuccessful": was_unsuccessful(task.name, pair, outcome.method),
+            "paper": figure,
+            "paper_unsuccessful": unsuccessful,
             **({} if outcome.result is None else outcome.result.as_dict(interval=_LEVEL)),
             "error": outcome.error,
             "align_seconds": outcome.align_seconds,
             "seconds": outcome.seconds,
         }
         for outcome in outcomes
+        for figure, unsuccessful in [printed_task(task.name, pair, outcome.method) or (None, False)]
     ]
     return {"task": task.name, "pair": pair, "methods": rows}
 
@@ -403,7 +403,7 @@ def _measure_words(alignment: Any, items: Mapping[str, Mapping[Path, list[Scored
 def _show_words(outcomes: Sequence[Outcome[list[dict[str, Any]]]]) -> None:
     from rich.text import Text
 
-    from fipp.reproduce._paper_tasks import printed_similarity
+    from fipp.reproduce import printed_similarity
 
     table = _console.table("set", "words of", "method", "before", "after", "pairs found", "paper: before", "after")
     for outcome in outcomes:
@@ -411,7 +411,7 @@ def _show_words(outcomes: Sequence[Outcome[list[dict[str, Any]]]]) -> None:
             table.add_row("", "", outcome.method, "", "", Text(outcome.error or ""))
         for row in outcome.result or ():
             name, after = Path(row["file"]).name, row["after"]
-            paper = printed_similarity(name) if row["kind"] == "source" else None
+            paper = printed_similarity("en", name) if row["kind"] == "source" else {}
             table.add_row(
                 Text(name),
                 "both" if row["kind"] == "across" else row["kind"],
@@ -419,7 +419,7 @@ def _show_words(outcomes: Sequence[Outcome[list[dict[str, Any]]]]) -> None:
                 f"{row['before']['spearman']:.3f}" if "before" in row else "",
                 f"{after['spearman']:.3f}",
                 f"{after['pairs']:,} of {after['total']:,}",
-                *(() if paper is None else (f"{paper.before:.3f}", f"{paper.after:.3f}")),
+                *(f"{figure:.3f}" for figure in paper.values()),
             )
     _console.heading("word similarity: Spearman's correlation")
     _console.show(table)

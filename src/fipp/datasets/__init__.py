@@ -5,4 +5,9 @@ from fipp.datasets._download import download
 from fipp.datasets._registry import FAMILIES as FAMILIES
 from fipp.datasets._registry import DataSet, RemoteFile, find_data_set
 
-__all__ = ["DataSet", "Demo", "RemoteFile", "download", "find_data_set", "load_demo"]
+# The names that are not listed here are for other rooms of fipp.
+__all__ = [
+    "download",
+    "find_data_set",
+    "load_demo",
+]

@@ -1,17 +1,17 @@
 """How well an alignment worked, and what the spaces are like."""
 
-from fipp.evaluate._analogy import (  # noqa: F401
+from fipp.evaluate._analogy import (
     AnalogyResult,
     analogies,
     check_analogy_method,
     cross_analogies,
     load_analogies,
 )
-from fipp.evaluate._bli import bli, seed_keys, seen_queries  # noqa: F401
+from fipp.evaluate._bli import bli, seed_keys, seen_queries
 from fipp.evaluate._paired import PairedComparison, compare_results
-from fipp.evaluate._result import MEASURES, BLIResult, Seen, Slice  # noqa: F401
+from fipp.evaluate._result import MEASURES, BLIResult, Seen, Slice
 from fipp.evaluate._self_evaluation import self_evaluate
-from fipp.evaluate._similarity import (  # noqa: F401
+from fipp.evaluate._similarity import (
     ScoredPair,
     Side,
     SimilarityResult,
@@ -22,16 +22,11 @@ from fipp.evaluate._similarity import (  # noqa: F401
     similarity_before_after,
 )
 from fipp.evaluate._space import SpaceReport, describe_space
-from fipp.evaluate._statistics import Interval, bootstrap_interval  # noqa: F401
+from fipp.evaluate._statistics import Interval, bootstrap_interval
 
 # The names that are not listed here are for other rooms of fipp.
 __all__ = [
-    "AnalogyResult",
     "BLIResult",
-    "Interval",
-    "PairedComparison",
-    "SimilarityResult",
-    "SpaceReport",
     "analogies",
     "bli",
     "compare_results",

@@ -18,27 +18,9 @@ from fipp.experiments._run import (
 from fipp.experiments._tables import Note, Table, Value, render
 from fipp.experiments._tune import SettingScore, Tuning, tune, tune_arrays
 
+# The names that are not listed here are for other rooms of fipp.
 __all__ = [
-    "MethodComparison",
-    "MethodScore",
-    "Note",
-    "PeakMemory",
-    "Record",
-    "SettingScore",
-    "Table",
-    "Tuning",
-    "Value",
-    "as_methods",
-    "attempt",
-    "combinations",
     "compare",
-    "format_settings",
-    "format_value",
-    "read_results",
-    "render",
-    "result_key",
-    "run_cells",
-    "run_in_subprocess",
     "tune",
     "tune_arrays",
 ]

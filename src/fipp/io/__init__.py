@@ -5,18 +5,18 @@ of word pairs, and a `Lookup` has the rows of those pairs in two vocabularies. A
 skip or repair.
 """
 
-from fipp.io._atomic import atomic_path, flush_to_disk  # noqa: F401
-from fipp.io._cache import cache_folder  # noqa: F401
+from fipp.io._atomic import atomic_path, flush_to_disk
+from fipp.io._cache import cache_folder
 from fipp.io._lexicon import Lexicon
-from fipp.io._lexicon_file import layout_of, number_of  # noqa: F401
+from fipp.io._lexicon_file import layout_of, number_of
 from fipp.io._lookup import Lookup
-from fipp.io._model import is_model, read_model, write_model  # noqa: F401
-from fipp.io._report import MALFORMED, Inspector, LoadReport, counted, quoted  # noqa: F401
-from fipp.io._rows import as_floats  # noqa: F401
-from fipp.io._stream import read_batches  # noqa: F401
-from fipp.io._table import fold  # noqa: F401
+from fipp.io._model import is_model, read_model, write_model
+from fipp.io._report import MALFORMED, Inspector, LoadReport, counted, quoted
+from fipp.io._rows import as_floats
+from fipp.io._stream import read_batches
+from fipp.io._table import fold
 from fipp.io._vectors import SubwordVectors, Vectors
-from fipp.io.formats import format_to_read, format_to_write, may_hold_vectors  # noqa: F401
+from fipp.io.formats import format_to_read, format_to_write, may_hold_vectors
 
 # The names that are not listed here are for other rooms of fipp.
 __all__ = ["Lexicon", "LoadReport", "Lookup", "SubwordVectors", "Vectors"]

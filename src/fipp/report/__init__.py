@@ -5,15 +5,8 @@ from fipp.report._grid import HeatMap, heat_maps, plot_grid
 from fipp.report._pairs import Panel, Picture, draw_picture, picture_of, plot_pairs
 from fipp.report._paper import plot_paper
 
+# The names that are not listed here are for other rooms of fipp.
 __all__ = [
-    "HeatMap",
-    "Panel",
-    "Picture",
-    "check_figures",
-    "draw_picture",
-    "heat_maps",
-    "picture_of",
     "plot_grid",
     "plot_pairs",
-    "plot_paper",
 ]

@@ -6,16 +6,9 @@ from fipp.retrieve._options import check_beta, check_count, check_retrieval, cor
 from fipp.retrieve._ranks import best_reciprocal_ranks, ranks_of_gold
 from fipp.retrieve._search import Neighbours, mean_similarity, neighbours
 
+# The names that are not listed here are for other rooms of fipp.
 __all__ = [
-    "Index",
-    "MutualNeighbours",
-    "Neighbours",
-    "best_reciprocal_ranks",
     "build_index",
-    "check_beta",
-    "check_count",
-    "check_retrieval",
-    "corrects_hubs",
     "mean_similarity",
     "mutual_neighbours",
     "neighbours",
