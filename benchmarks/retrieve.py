@@ -159,7 +159,7 @@ benchmark = Benchmark("retrieve", PLAN, measure, minutes=15, obstacle=obstacle)
 
 
 def speed_table(kind):
-    """Return the times of one way to score, beside that of fipp."""
+    """Return the times for one kind of score, relative to fipp's."""
     ours = benchmark.one(size=SIZE, way=f"{kind}, fipp")["processor"]
     shown = (kind, "product") if kind == "cosine" else kind
     records = [record for record in benchmark.find(size=SIZE) if record["way"].startswith(shown)]
@@ -172,13 +172,13 @@ def speed_table(kind):
         ]
         for record in records
     ]
-    return table(["", "processor seconds", "to fipp", "peak MB beside the vectors"], rows)
+    return table(["", "processor seconds", "relative to fipp", "peak MB beyond the vectors"], rows)
 
 
 def large(way):
     """Return seconds and memory for 200,000 vectors on each side."""
     record = benchmark.one(size=LARGE, way=way)
-    return f"{record['processor']:.0f} processor seconds, {count(round(record['memory'] / 1e6))} MB beside the vectors"
+    return f"{record['processor']:.0f} processor seconds and {count(round(record['memory'] / 1e6))} MB beyond the vectors"
 
 
 if __name__ == "__main__":
