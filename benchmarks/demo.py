@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 from _benchmark import Benchmark
 from _figures import Figure
@@ -27,7 +25,7 @@ def measure(method):
     return {
         "pairs": len(demo.seed),
         "chosen": alignment.aligner.chosen_,
-        "trials": json.loads(alignment.aligner.trials_),
+        "trials": alignment.aligner.trials_,
         **{way: alignment.evaluate(demo.test, retrieval=way).map for way in ("cosine", "csls")},
         "picture": {**picture._asdict(), "panels": panels},
     }

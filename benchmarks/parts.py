@@ -14,7 +14,6 @@ PAIRS = ("en-fr", "en-ru", "en-fi")
 PARTS = {
     "Procrustes": Procrustes(),
     "FIPP": FIPP(),
-    "FIPP, then spectral": Spectral(base=FIPP()),
     "half-whitened": Spectral(0.5, 0.25, whiten=0.5, preprocess=Isotropic(2)),
     "spectral, not centred": Spectral(preprocess="unit"),
     "spectral, target fixed": Spectral(target="fixed"),

@@ -32,7 +32,7 @@ SMALLER = {f"vecmap-{mode}": {"max_words": 4000} for mode in ("semi", "identical
 
 @cache
 def _aligned(method):
-    pairs = None if METHODS[method].takes_identical_words else _data.dictionary(PAIR, f"train.{SIZE}")
+    pairs = None if METHODS[method].learns_from == "identical" else _data.dictionary(PAIR, f"train.{SIZE}")
     return fipp.align(*_data.sides(PAIR), pairs, method, **SMALLER.get(method, {}))
 
 

@@ -6,7 +6,6 @@ each other at random must be refused: these are the rows with shuffled guesses.
 
 from __future__ import annotations
 
-import json
 import re
 
 import _data
@@ -41,7 +40,7 @@ def measure(pair, guesses):
         "start": fitted.start_,
         "consistency": fitted.consistency_,
         "chance": fitted.chance_consistency_,
-        "starts": {each["start"]: each["consistency"] for each in json.loads(fitted.starts_)},
+        "starts": {each["start"]: each["consistency"] for each in fitted.starts_},
         **_data.maps(alignment, pair),
         **seconds,
     }

@@ -135,7 +135,7 @@ def space_of(name: str, source: fipp.Vectors, target: fipp.Vectors, seed: fipp.L
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", fipp.FippWarning)
         try:
-            pairs = None if METHODS[name].takes_identical_words else seed
+            pairs = None if METHODS[name].learns_from == "identical" else seed
             space: object = fipp.align(source, target, pairs, name, **SMALLER.get(name, {}))
         except (FippError, np.linalg.LinAlgError, ValueError) as error:
             space = str(error)

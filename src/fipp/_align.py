@@ -15,7 +15,6 @@ from fipp._inputs import (
     words_spelled_alike,
 )
 from fipp.aligners import BaseAligner
-from fipp.aligners._guessing import GuessingAligner
 from fipp.exceptions import FippError
 from fipp.io import Lexicon
 from fipp.linalg import Progress
@@ -70,20 +69,17 @@ def align(
     """
     source, target = as_vectors(source), as_vectors(target)
     aligner = make_aligner(method, options)
-    given = lexicon is not None
-    if lexicon is None and aligner.takes_identical_words:
-        lexicon = Lexicon.identical(source, target)
     if lexicon is None:
-        if isinstance(aligner, GuessingAligner):
-            guesses = words_spelled_alike(source, target).lookup(source, target).rows
-            aligner.fit(source.matrix, target.matrix, guesses=guesses, progress=progress)
-            return Alignment(aligner, source, target)
-        if aligner.needs_pairs:
+        guesses = None
+        if aligner.takes_guesses:
+            spelled_alike = Lexicon.identical if aligner.learns_from == "identical" else words_spelled_alike
+            guesses = spelled_alike(source, target).lookup(source, target).rows
+        elif aligner.learns_from == "pairs":
             raise FippError(f"{type(aligner).__name__} learns from known pairs: give a lexicon")
-        aligner.fit(source.matrix, target.matrix, progress=progress)
+        aligner.fit(source.matrix, target.matrix, guesses=guesses, progress=progress)
         return Alignment(aligner, source, target)
     lookup = found_pairs(as_lexicon(lexicon), source, target)
     aligner.fit(source.matrix, target.matrix, lookup.rows, progress=progress)
     seed = {"found": lookup.found, "total": lookup.total, "coverage": lookup.coverage}
-    learned = given and (aligner.needs_pairs or isinstance(aligner, GuessingAligner))
+    learned = aligner.learns_from != "nothing"
     return Alignment(aligner, source, target, seed=seed, seed_pairs=lookup.rows if learned else lookup.rows[:0])

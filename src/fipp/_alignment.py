@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from fipp.aligners._state import from_state, to_state
 from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
 from fipp.evaluate._seen import seed_keys, seen_queries
 from fipp.evaluate._slices import Slice
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Vectors
 from fipp.io._model import read_model, write_model
 from fipp.linalg import Progress
@@ -306,7 +305,7 @@ class Alignment:
             seen=seen_queries(self._known(), source, target, lookup.rows),
         )
         if result.seen_pairs:
-            warnings.warn(str(result.seed_note()), FippWarning, stacklevel=2)
+            warn(str(result.seed_note()))
         self.scores[result.retrieval] = result.as_dict()
         return result
 
@@ -444,11 +443,9 @@ def _check_vectors(
     difference = np.linalg.norm(vectors.matrix[rows[found]] - probe[found])
     # Not to the last bit: the same vectors may have been stored with fewer digits.
     if not found.any() or difference > 1e-2 * np.linalg.norm(probe[found]):
-        warnings.warn(
+        warn(
             f"{path} was fitted on other {side} vectors than these: their dimension is the same, but not their "
-            "values. What it gives for them means nothing unless they are of the same model",
-            FippWarning,
-            stacklevel=3,
+            "values. What it gives for them means nothing unless they are of the same model"
         )
 
 

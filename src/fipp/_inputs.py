@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sklearn.base import clone
 
 from fipp.aligners import METHODS, BaseAligner
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Lookup, Vectors
 
 VectorsLike = Vectors | str | os.PathLike[str]
@@ -41,7 +40,7 @@ def as_lexicon(lexicon: LexiconLike) -> Lexicon:
     return Lexicon.load(lexicon) if isinstance(lexicon, (str, os.PathLike)) else Lexicon(lexicon)
 
 
-def found_pairs(lexicon: Lexicon, source: Vectors, target: Vectors, stacklevel: int = 3) -> Lookup:
+def found_pairs(lexicon: Lexicon, source: Vectors, target: Vectors) -> Lookup:
     """Look a lexicon up; refuse one of which nothing is found, and warn of one that seems to be the wrong way round.
 
     Examples
@@ -53,7 +52,7 @@ def found_pairs(lexicon: Lexicon, source: Vectors, target: Vectors, stacklevel: 
     lookup = lexicon.lookup(source, target).require()
     hint = lookup.hint()
     if hint:
-        warnings.warn(hint, FippWarning, stacklevel=stacklevel)
+        warn(hint)
     return lookup
 
 

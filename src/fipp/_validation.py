@@ -123,3 +123,35 @@ def as_pairs(pairs: ArrayLike | None, n_source: int, n_target: int) -> NDArray[n
             raise FippError(f"pair {first} names row {array[first, column]} of {side}, which has {limit:,} rows")
     _, first_seen = np.unique(array, axis=0, return_index=True)
     return array[np.sort(first_seen)].astype(np.int64)
+
+
+def as_weights(weights: ArrayLike, pairs: ArrayLike, unique: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Check the weights of seed pairs and return one for each pair that `as_pairs` kept: the sum over its repetitions.
+
+    Parameters
+    ----------
+    weights : array-like of shape (c,)
+        Not negative, and not all zero.
+    pairs : array-like of shape (c, 2)
+        The pairs as they were given.
+    unique : ndarray of shape (u, 2)
+        What `as_pairs` made of them.
+
+    Returns
+    -------
+    ndarray of shape (u,)
+
+    Examples
+    --------
+    >>> pairs = [(4, 1), (2, 2), (4, 1)]
+    >>> as_weights([1.0, 5.0, 2.0], pairs, as_pairs(pairs, 5, 5))
+    array([3., 5.])
+    """
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (len(np.asarray(pairs)),):
+        raise FippError(f"there are {len(np.asarray(pairs)):,} pairs but sample_weight is of shape {array.shape}")
+    if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
+        raise FippError("sample_weight must be finite numbers of at least 0, not all of them 0")
+    place = np.unique(np.asarray(pairs), axis=0, return_inverse=True)[1].ravel()
+    totals = np.bincount(place, array).astype(np.float64)
+    return totals[np.unique(unique, axis=0, return_inverse=True)[1].ravel()]

@@ -1,5 +1,8 @@
 """What can go wrong, said so that a person can act on it."""
 
+import sys
+import warnings
+
 
 class FippError(ValueError):
     """A mistake in what the user gave: a file, a setting, a pair of inputs that do not fit.
@@ -17,3 +20,22 @@ class FippError(ValueError):
 
 class FippWarning(UserWarning):
     """Something the user should know although the result is defined, for example fewer pairs than dimensions."""
+
+
+def warn(message: str) -> None:
+    """Issue a `FippWarning` for the line outside of fipp that led here, however deep inside this is.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn("there are few pairs")
+    >>> print(caught[0].message)
+    there are few pairs
+    """
+    level, frame = 2, sys._getframe(1)
+    # Decorators of fipp's functions come from contextlib.
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("fipp.", "contextlib")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, FippWarning, stacklevel=level)

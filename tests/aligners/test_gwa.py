@@ -136,7 +136,7 @@ def test_known_pairs_are_ignored(words, turn):
     X = words @ turn.T
     plain, told = (GromovWasserstein().fit(X, words, pairs) for pairs in (None, [(0, 5), (3, 1)]))
     np.testing.assert_array_equal(plain.map_, told.map_)
-    assert not METHODS["gwa"].needs_pairs
+    assert METHODS["gwa"].learns_from == "nothing"
 
 
 def test_words_without_a_vector_are_not_coupled(words, turn):

@@ -179,4 +179,4 @@ def test_the_map_is_the_rotation_of_its_induced_pairs(rng):
 def test_from_pairs_torch_is_not_needed(rng, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     X, Y, _ = turned(rng)
-    assert MUSE().fit(X, Y, rows(30)).needs_pairs and not MUSE(mode="adversarial").needs_pairs
+    assert MUSE().fit(X, Y, rows(30)).learns_from == "pairs" and MUSE(mode="adversarial").learns_from == "nothing"

@@ -26,7 +26,7 @@ from fipp.aligners._ranking import first_and
 from fipp.aligners._ranking_descent import Descent, MappedLoss, Words
 from fipp.aligners._ranking_loss import Contest, contrastive, relaxed_csls
 
-LINEAR = [None, FIPP(), Procrustes(), CCA(), PLS(), Ridge(), Spectral(base=FIPP()), SelfLearning(Procrustes())]
+LINEAR = [None, FIPP(), Procrustes(), CCA(), PLS(), Ridge(), Spectral(target="fixed"), SelfLearning(Procrustes())]
 LOSSES = {"contrastive": partial(contrastive, temperature=0.2), "rcsls": relaxed_csls}
 N, SEED = 700, 300
 

@@ -13,7 +13,7 @@ from fipp.aligners._trust import agreement, confidence
 from fipp.aligners._wrapper import fit_weighted
 from fipp.evaluate import bli
 
-INNER = [None, Procrustes(), FIPP(), Ridge(), Spectral(base=FIPP())]
+INNER = [None, Procrustes(), FIPP(), Ridge(), Spectral(target="fixed")]
 N, SEED = 500, 25
 
 

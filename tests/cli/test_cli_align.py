@@ -170,7 +170,7 @@ def test_the_default_shows_the_best_of_what_was_tried_the_choice_and_the_reason(
     assert "auto: trying several methods" in result.stderr
     lines = result.stdout.splitlines()
     aligner = fipp.Alignment.load(space.model).aligner
-    trials = sorted(json.loads(aligner.trials_), key=lambda trial: -trial["mrr"])
+    trials = sorted(aligner.trials_, key=lambda trial: -trial["mrr"])
     shown = [trial for trial in trials[:8] if trial["name"] != "fipp"]
     shown += [trial for trial in trials if trial["name"] == "fipp"]
     for trial in shown:
@@ -204,10 +204,10 @@ def test_what_was_tried_can_be_read_at_eighty_columns(space, monkeypatch, capsys
 def test_auto_tells_the_same_in_json(run, space):
     told = json.loads(align_by_default(run, space, "--set", "budget=0", "--json").stdout)
     assert told["method"] == "auto" and told["seed"]["found"] == 200
-    assert told["trials"] == json.loads(fipp.Alignment.load(space.model).aligner.trials_)
+    assert told["trials"] == fipp.Alignment.load(space.model).aligner.trials_
     assert len(told["trials"]) > 1 and {"name", "mrr", "standard_error"} <= set(told["trials"][0])
     assert told["chosen"] in {trial["name"] for trial in told["trials"]}
-    assert told["skipped"] == json.loads(fipp.Alignment.load(space.model).aligner.skipped_)
+    assert told["skipped"] == fipp.Alignment.load(space.model).aligner.skipped_
     assert told["skipped"][0]["stage"] == "plain methods"
 
 

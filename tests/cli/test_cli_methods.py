@@ -12,7 +12,7 @@ def test_every_method_is_listed_with_what_it_needs(run):
     told = json.loads(run("methods", "--json").stdout)
     assert list(told) == list(METHODS)
     assert told["vecmap-unsupervised"]["pairs"] == "none"
-    assert told["vecmap-identical"]["pairs"] == "words spelled alike"
+    assert told["vecmap-identical"]["pairs"] == "identical words"
     assert told["ridge"]["settings"]["alpha"] == "auto"
     assert "[bold]" not in run("methods").stdout
 

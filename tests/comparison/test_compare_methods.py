@@ -25,7 +25,7 @@ def languages():
 class Unsupervised(Procrustes):
     """Maps by what both sides have in the first rows."""
 
-    needs_pairs = False
+    learns_from = "nothing"
 
     def fit(self, X, Y, pairs=None, *, progress=None):
         assert pairs is None, "an unsupervised method must not see the seed"
@@ -39,7 +39,7 @@ class Unsupervised(Procrustes):
 
 
 class Identical(Procrustes):
-    takes_identical_words = True
+    learns_from = "identical"
 
 
 class EqualDimensions(Procrustes):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fipp import Alignment, FippError, FippWarning, Lexicon, Procrustes, Vectors, align
-from fipp.aligners._guessing import GuessingAligner
+from fipp.aligners._wrapper import WrappingAligner
 from fipp.evaluate import bli
 from fipp.io._model import read_model, write_model
 
@@ -126,7 +126,7 @@ def test_pairs_that_the_method_found_itself_are_not_of_the_seed(spaces):
 class Unsupervised(Procrustes):
     """Maps by rows and never looks at pairs."""
 
-    needs_pairs = False
+    learns_from = "nothing"
 
     def _fit_vocabulary(self, X, Y, progress):
         self._fit_seed(self.source_preprocess_.transform(X), self.target_preprocess_.transform(Y), progress)
@@ -136,14 +136,14 @@ def test_a_method_that_ignores_the_seed_has_not_seen_it(spaces):
     assert align(*spaces, SEED, Unsupervised()).evaluate(SEED).seen_pairs == 0
 
 
-class Guessing(GuessingAligner):
+class Guessing(WrappingAligner):
     """Takes known pairs for guesses."""
 
-    needs_pairs = False
+    learns_from = "spelling"
     _parameter_constraints: ClassVar[dict] = {}
 
     def _fit_vocabulary(self, X, Y, progress):
-        self.aligner_ = Procrustes().fit(X, Y, self._checked_guesses(X, Y))
+        self.aligner_ = Procrustes().fit(X, Y, self._guesses)
 
 
 def test_a_seed_that_is_taken_for_guesses_has_been_seen(spaces):
@@ -156,7 +156,7 @@ def test_words_spelled_alike_are_no_seed_unless_they_are_given(rng):
     source, target = (Vectors(words, rng.standard_normal((80, 6))) for _ in range(2))
 
     class Identical(Procrustes):
-        takes_identical_words = True
+        learns_from = "identical"
 
     test = list(zip(words[:9], words[:9], strict=True))
     assert align(source, target, method=Identical()).evaluate(test).seen_pairs == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,17 +14,17 @@ from sklearn.utils._param_validation import Interval
 
 from fipp._deadline import Deadline
 from fipp.aligners._auto_search import Search, Skipped
-from fipp.aligners._guessing import GuessingAligner
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._unsupervised import Unsupervised
-from fipp.exceptions import FippWarning
+from fipp.aligners._wrapper import WrappingAligner
+from fipp.exceptions import FippWarning, warn
 from fipp.linalg import Progress
 
 # With fewer source words too few can be held out to tell anything; self-learning is what helps then.
 _FEWEST_TO_CHOOSE = 200
 
 
-class Auto(GuessingAligner):
+class Auto(WrappingAligner):
     """The most accurate of several methods, chosen on pairs that are held out from the seed.
 
     First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. The best of
@@ -60,11 +59,11 @@ class Auto(GuessingAligner):
         The one chosen, fitted on the whole seed.
     chosen_ : str
         Its name.
-    trials_ : str
-        What was tried, as JSON: a list of names and mean reciprocal ranks, half by cosine and half by CSLS, with
+    trials_ : list of dict
+        What was tried: names and mean reciprocal ranks, half by cosine and half by CSLS, with
         standard errors.
-    skipped_ : str
-        What was not tried, as JSON: a list of stages with their work and with what left them out, ``"budget"`` or
+    skipped_ : list of dict
+        What was not tried: stages with their work and with what left them out, ``"budget"`` or
         ``"deadline"``. Without known pairs, the starts that were not tried. Mostly empty.
     pairs_ : ndarray of shape (c, 2)
         The given pairs.
@@ -96,13 +95,14 @@ class Auto(GuessingAligner):
         self.random_state = random_state
 
     @property
-    def needs_pairs(self) -> bool:
-        """Whether known pairs are needed: unless ``fit`` was given guesses, perhaps none, in their place."""
-        return self._guesses is None
+    def takes_guesses(self) -> bool:
+        """True: without known pairs it learns from words spelled alike, as `Unsupervised` does."""
+        return True
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        self.trials_ = self.skipped_ = "[]"
-        if not self.needs_pairs:
+        self.trials_: list[dict[str, Any]] = []
+        self.skipped_: list[dict[str, Any]] = []
+        if self._guesses is not None:
             learner = Unsupervised(max_words=self.max_words, deadline=self.deadline)
             self.aligner_ = learner.fit(X, Y, guesses=self._guesses, progress=progress)
             self.chosen_, self.skipped_ = f"without known pairs, from {learner.describe()}", learner.skipped_
@@ -121,12 +121,12 @@ class Auto(GuessingAligner):
             search.run(self.budget, Deadline(self.deadline), progress)
             best = search.best.candidate
             self.chosen_, self.aligner_ = best.name, search.fit(best, None)
-        self.trials_ = json.dumps([trial.as_dict() for trial in search.trials])
-        self.skipped_ = json.dumps([skipped.as_dict() for skipped in search.skipped])
+        self.trials_ = [trial.as_dict() for trial in search.trials]
+        self.skipped_ = [skipped.as_dict() for skipped in search.skipped]
         if progress is not None:
             progress(1, 1)
         for message in self._left_out(search.skipped, search.spent):
-            warnings.warn(message, FippWarning, stacklevel=5)
+            warn(message)
 
     def _left_out(self, skipped: Sequence[Skipped], spent: float) -> Iterator[str]:
         """Say what was not tried, why, and what to do about it."""

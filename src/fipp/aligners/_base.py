@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fipp._validation import as_matrix, as_pairs
-from fipp.exceptions import FippError, FippWarning
-from fipp.linalg import Progress, affine, ordered_map, row_blocks, single_threaded_blas
+from fipp._progress import Progress
+from fipp._validation import as_matrix, as_pairs, as_weights
+from fipp.exceptions import FippError, warn
+from fipp.linalg import affine, ordered_map, row_blocks, single_threaded_blas
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import ranks_of_gold
 
@@ -21,6 +21,9 @@ _NO_PAIRS = np.empty((0, 2), np.int64)
 _NO_PAIRS.flags.writeable = False
 # Numbers up to this stay in the range of float32 when inner products are squared and summed.
 _LARGEST = 1e8
+
+
+LearnsFrom = Literal["pairs", "identical", "spelling", "nothing"]
 
 
 class BaseAligner(TransformerMixin, BaseEstimator):
@@ -40,17 +43,19 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     """Whether the last that it does to a vector is to multiply it by a map and add an offset."""
 
     takes_weights: ClassVar[bool] = False
-    """Whether some pairs may count for more than others."""
+    """Whether `fit` takes ``sample_weight``."""
 
     preprocess: Any
-
-    _pair_weights: NDArray[np.float64] | None = None
-    """What each pair counts, set by methods that fit this one again and again."""
 
     pairs_: NDArray[np.int64]
     """The known pairs, as given, without those that have a vector of zeros; none if the method learns from none."""
     induced_pairs_: NDArray[np.int64] = _NO_PAIRS
     """Pairs that the method found itself and learned from; none unless it looks for some."""
+
+    _sample_weight: NDArray[np.float64] | None = None
+    """What each of ``pairs_`` counts, during `fit`."""
+    _guesses: NDArray[np.int64] | None = None
+    """Pairs that may be right, during `fit`; None if known pairs were given."""
 
     map_: NDArray[np.float32]
     target_map_: NDArray[np.float32] | None = None
@@ -61,19 +66,30 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     """What is added to every mapped target vector."""
 
     @property
-    def needs_pairs(self) -> bool:
-        """Whether known pairs are needed; a method that needs none ignores them."""
-        return True
+    def learns_from(self) -> LearnsFrom:
+        """What the method learns from.
+
+        ``"pairs"``: known pairs. ``"identical"``: words that both vocabularies have; ``"spelling"``: words spelled
+        alike, perhaps none. Both are ``guesses`` for `fit`, and so are pairs that it is given. ``"nothing"``: the
+        vocabularies alone.
+        """
+        return "pairs"
 
     @property
-    def takes_identical_words(self) -> bool:
-        """Whether words that both vocabularies spell alike are taken for pairs if none are given."""
-        return False
+    def takes_guesses(self) -> bool:
+        """Whether `fit` takes ``guesses``."""
+        return self.learns_from in ("identical", "spelling")
 
     def fit(
-        self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None = None, *, progress: Progress | None = None
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        pairs: ArrayLike | None = None,
+        *,
+        guesses: ArrayLike | None = None,
+        progress: Progress | None = None,
     ) -> Self:
-        """Learn the map from known pairs.
+        """Learn the map from known pairs, or from what the method learns from without them.
 
         Parameters
         ----------
@@ -83,6 +99,9 @@ class BaseAligner(TransformerMixin, BaseEstimator):
             The target vocabulary.
         pairs : array of shape (c, 2), optional
             Row numbers of known pairs. Without it, row i of X belongs to row i of Y.
+        guesses : array of shape (g, 2), optional
+            Row numbers of pairs that may be right, in place of known ones; possibly none. Only for methods with
+            ``takes_guesses``.
         progress : callable, optional
             Called as ``progress(done, total)`` during the long part.
 
@@ -90,10 +109,26 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        return self._fit(X, Y, pairs, guesses=guesses, progress=progress)
+
+    def _fit(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        pairs: ArrayLike | None,
+        *,
+        guesses: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        if guesses is None and self.learns_from in ("identical", "spelling"):
+            guesses = np.empty((0, 2), np.int64) if pairs is None and self.learns_from == "spelling" else pairs
         # Threads share the work of `ordered_map`; BLAS with threads of its own rounds differently for another number.
         with single_threaded_blas:
-            X, Y = self._check(X, Y, pairs)
+            X, Y = self._check(X, Y, pairs, guesses=guesses, sample_weight=sample_weight)
             self._fit_vocabulary(X, Y, progress)
+        # They belong to this fit, and a model does not keep them.
+        self._sample_weight = self._guesses = None
         return self
 
     @property
@@ -132,7 +167,15 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         """Check everything, fit the preprocessing, and give the preprocessed vectors of the pairs, X_s and X_t."""
         return self._seed_rows(*self._check(X, Y, pairs), progress)
 
-    def _check(self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None) -> tuple[NDArray, NDArray]:
+    def _check(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        pairs: ArrayLike | None,
+        *,
+        guesses: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> tuple[NDArray, NDArray]:
         """Check everything, fit the preprocessing, set ``pairs_``, and return both vocabularies as arrays."""
         self._validate_params()
         if Y is None:
@@ -143,13 +186,42 @@ class BaseAligner(TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} needs as many dimensions on both sides, but X has {X.shape[1]} and Y "
                 f"{Y.shape[1]}: take another method, or reduce the larger side first"
             )
-        given = as_pairs(pairs, len(X), len(Y)) if self.needs_pairs else _NO_PAIRS
+        given, weights = self._check_pairs(pairs, guesses, sample_weight, len(X), len(Y))
         for known_from_an_earlier_fit in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, known_from_an_earlier_fit)
         self.n_features_in_, self.n_features_out_ = X.shape[1], Y.shape[1]
         self.source_preprocess_, self.target_preprocess_ = self._fit_preprocess(X, "X"), self._fit_preprocess(Y, "Y")
-        self.pairs_ = self._without_empty(X, Y, given)
+        filled = self._filled(X, Y, given)
+        self.pairs_ = given[filled]
+        self._sample_weight = None if weights is None else weights[filled]
+        self._guesses = None if guesses is None else self._checked_guesses(X, Y, guesses)
         return X, Y
+
+    def _check_pairs(
+        self,
+        pairs: ArrayLike | None,
+        guesses: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        n_source: int,
+        n_target: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+        """Return the known pairs, each once, and their weights if there are any."""
+        name = type(self).__name__
+        if guesses is not None and not self.takes_guesses:
+            raise FippError(f"{name} takes no guesses: it learns from {self.learns_from}")
+        if guesses is not None or self.learns_from == "nothing":
+            return _NO_PAIRS, None
+        given = as_pairs(pairs, n_source, n_target)
+        if sample_weight is None:
+            return given, None
+        return given, as_weights(sample_weight, given if pairs is None else pairs, given)
+
+    def _checked_guesses(self, X: NDArray, Y: NDArray, guesses: ArrayLike) -> NDArray[np.int64]:
+        """Return the guesses that have vectors on both sides, each once."""
+        if not np.size(guesses):
+            return _NO_PAIRS
+        checked = as_pairs(guesses, len(X), len(Y))
+        return checked[X[checked[:, 0]].any(axis=1) & Y[checked[:, 1]].any(axis=1)]
 
     def _fit_preprocess(self, X: NDArray, name: str) -> Any:
         """Fit the preprocessing of one side, and refuse vectors that it leaves too long to be multiplied."""
@@ -248,22 +320,18 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         raise AssertionError("every aligner has its own")
 
     def _extend_pairs(self, X: NDArray, Y: NDArray, progress: Progress | None) -> NDArray[np.int64]:
-        """Return the pairs to fit on: ``pairs_``, followed by ``induced_pairs_`` if a method adds its own."""
-        return self.pairs_
+        """Return the pairs to fit on: ``pairs_`` or the guesses, and ``induced_pairs_`` if a method adds its own."""
+        return self.pairs_ if self._guesses is None else self._guesses
 
-    def _without_empty(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Leave out pairs with a vector of zeros, which says nothing."""
-        filled = X[pairs[:, 0]].any(axis=1) & Y[pairs[:, 1]].any(axis=1)
-        if self.needs_pairs and not filled.any():
+    def _filled(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which pairs have no vector of zeros, which says nothing; warn about the others."""
+        filled = np.asarray(X[pairs[:, 0]].any(axis=1) & Y[pairs[:, 1]].any(axis=1))
+        if len(pairs) and not filled.any():
             raise FippError("every known pair has a vector of zeros on one side: there is nothing to learn from")
         if not filled.all():
             first = tuple(pairs[~filled][0].tolist())
-            warnings.warn(
-                f"{int((~filled).sum())} pairs with a vector of zeros on one side are left out (first: rows {first})",
-                FippWarning,
-                stacklevel=3,
-            )
-        return pairs[filled]
+            warn(f"{int((~filled).sum())} pairs with a vector of zeros on one side are left out (first: rows {first})")
+        return filled
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -273,3 +341,34 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = False
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+
+class WeightedAligner(BaseAligner):
+    """An aligner for which some known pairs may count for more than others."""
+
+    takes_weights: ClassVar[bool] = True
+
+    def fit(
+        self,
+        X: ArrayLike,
+        Y: ArrayLike,
+        pairs: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        guesses: ArrayLike | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn the map from known pairs.
+
+        Parameters
+        ----------
+        X, Y, pairs, guesses, progress
+            As for every aligner.
+        sample_weight : array of shape (c,), optional
+            How much each pair counts, 1 by default.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, Y, pairs, guesses=guesses, sample_weight=sample_weight, progress=progress)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -18,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from fipp.aligners._appendix_c import Rule, induce_pairs
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._solvers import Solution, descent_map, eigen_map, linear_map
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.linalg import (
     FilteredGram,
     FilteredObjective,
@@ -430,27 +429,21 @@ class FIPP(BaseAligner):
 
     def _warn(self, c: int, d1: int, d2: int) -> None:
         if self.kept_fraction_ == 0:
-            warnings.warn(
+            warn(
                 f"the filter kept no inner product at ε = {self.epsilon}: the source is only rotated. Take a larger "
-                "epsilon",
-                FippWarning,
-                stacklevel=5,
+                "epsilon"
             )
         if c < d1:
-            warnings.warn(
+            warn(
                 f"{c} pairs are fewer than the source's {d1} dimensions: directions that no seed word has are mapped "
-                "to zero. More pairs, or self_learning, will help",
-                FippWarning,
-                stacklevel=5,
+                "to zero. More pairs, or self_learning, will help"
             )
         stretch = self._stretch() if self.solver != "linear" and c < _FEW_PAIRS * max(d1, d2) else 1.0
         if stretch > _STRETCHED:
-            warnings.warn(
+            warn(
                 f"solver='{self.solver}' stretches one direction {stretch:.1f} times as much as the middle one: {c} "
                 "pairs hardly determine it, and a rotation would translate better. Take solver='linear', or "
-                f"{_FEW_PAIRS * max(d1, d2)} pairs and more",
-                FippWarning,
-                stacklevel=5,
+                f"{_FEW_PAIRS * max(d1, d2)} pairs and more"
             )
 
     def _stretch(self) -> float:

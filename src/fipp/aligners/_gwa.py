@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from fipp.aligners._base import BaseAligner
+from fipp.aligners._base import BaseAligner, LearnsFrom
 from fipp.aligners._coupling import couple, transport
 from fipp.aligners._mutual_pairs import mutual_pairs
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.linalg import Progress, rotation, unit_rows
 
 # Mutual pairs of words that were not coupled are less than so many times as sure as after a random rotation where the
@@ -135,9 +134,9 @@ class GromovWasserstein(BaseAligner):
         self.random_state = random_state
 
     @property
-    def needs_pairs(self) -> bool:
-        """Whether known pairs are needed: never."""
-        return False
+    def learns_from(self) -> LearnsFrom:
+        """What the method learns from: nothing but the two vocabularies."""
+        return "nothing"
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         transport()  # if it is missing, say so before anything takes long
@@ -172,12 +171,10 @@ class GromovWasserstein(BaseAligner):
         nearly_all = len(scores) >= _NEARLY_ALL * min(len(X_s), len(X_t))
         self.collapsed_ = self.mutual_csls_ < _TIMES_CHANCE * self.chance_csls_ and not nearly_all
         if self.collapsed_:
-            warnings.warn(
+            warn(
                 "the coupling is most likely no better than chance: the mean CSLS of words that are each other's best "
                 f"is {self.mutual_csls_:.2f}, less than {_TIMES_CHANCE:g} times the {self.chance_csls_:.2f} of a "
-                "random rotation. Take another epsilon, more max_words, or a method with known pairs",
-                FippWarning,
-                stacklevel=4,
+                "random rotation. Take another epsilon, more max_words, or a method with known pairs"
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -12,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from fipp.aligners._base import BaseAligner
+from fipp.aligners._base import BaseAligner, LearnsFrom
 from fipp.aligners._cycle_icp import CycleMaps, PrincipalAxes, cycle_icp
 from fipp.aligners._moment_start import Moments, best_rotations
 from fipp.aligners._mutual_pairs import mutual_pairs
-from fipp.exceptions import FippWarning
+from fipp.exceptions import warn
 from fipp.linalg import Progress, cross_products, matmul_blocks, rotation
 
 _MOMENT_STEPS = 40
@@ -143,9 +142,9 @@ class ICP(BaseAligner):
         self.max_memory = max_memory
 
     @property
-    def needs_pairs(self) -> bool:
-        """No pairs are needed, and those given are ignored."""
-        return False
+    def learns_from(self) -> LearnsFrom:
+        """What the method learns from: nothing but the two vocabularies."""
+        return "nothing"
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         source = self.source_preprocess_.transform(X[: self._last_words(X)])
@@ -205,9 +204,7 @@ class ICP(BaseAligner):
     def _warn_unless_one_stands_out(self) -> None:
         best, worst = float(self.losses_.min()), float(self.losses_.max())
         if len(self.losses_) > 1 and best > max(_STANDS_OUT * worst, _ALL_RIGHT):
-            warnings.warn(
+            warn(
                 "no start brings the words of both sides closer than the others do, which is how it looks when none "
-                "has found the way: the map is probably worth nothing. Look at some translations, or take known pairs",
-                FippWarning,
-                stacklevel=5,
+                "has found the way: the map is probably worth nothing. Look at some translations, or take known pairs"
             )

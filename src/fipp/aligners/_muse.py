@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._adversarial import Game, adversarial_map
-from fipp.aligners._base import BaseAligner
+from fipp.aligners._base import BaseAligner, LearnsFrom
 from fipp.aligners._procrustes_refinement import Refined, Refinement
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.linalg import Progress, cross_products, rotation
 
 _AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
@@ -179,9 +178,9 @@ class MUSE(BaseAligner):
         self.max_memory = max_memory
 
     @property
-    def needs_pairs(self) -> bool:
-        """Whether known pairs are needed: with ``mode="supervised"``."""
-        return self.mode == "supervised"
+    def learns_from(self) -> LearnsFrom:
+        """What the method learns from: pairs with ``mode="supervised"``, otherwise nothing but the vocabularies."""
+        return "pairs" if self.mode == "supervised" else "nothing"
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         refinement = Refinement(
@@ -236,12 +235,10 @@ class MUSE(BaseAligner):
         chance = self.null_consistency_
         self.collapsed_ = self.consistency_ < chance + _HALF_WAY * (1 - chance)
         if self.collapsed_:
-            warnings.warn(
+            warn(
                 f"the adversarial start has most likely found nothing: {self.consistency_:.0%} of its pairs are found "
                 f"again by the others, and {chance:.0%} after a random start. Give known pairs, or try another "
-                "random_state, more n_restarts or n_steps",
-                FippWarning,
-                stacklevel=4,
+                "random_state, more n_restarts or n_steps"
             )
 
 

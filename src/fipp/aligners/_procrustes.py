@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.aligners._base import BaseAligner
+from fipp.aligners._base import WeightedAligner
 from fipp.linalg import Progress, cross_products, rotation
 
 
-class Procrustes(BaseAligner):
+class Procrustes(WeightedAligner):
     r"""The rotation that brings known pairs closest together.
 
     .. math:: Ω^* = \arg\min_{Ω} \|X_s Ω - X_t\|_F, \quad Ω Ω^\top = I \ (d_1 ≤ d_2)
@@ -48,12 +48,10 @@ class Procrustes(BaseAligner):
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"preprocess": ("unit", "isotropic")}
 
-    takes_weights: ClassVar[bool] = True
-
     _parameter_constraints: ClassVar[dict[str, Any]] = {"preprocess": "no_validation"}
 
     def __init__(self, preprocess: Any = "unit") -> None:
         self.preprocess = preprocess
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
-        self.map_ = rotation(cross_products(X_s, X_t, self._pair_weights)).astype(np.float32)
+        self.map_ = rotation(cross_products(X_s, X_t, self._sample_weight)).astype(np.float32)

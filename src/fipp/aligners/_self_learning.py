@@ -20,7 +20,7 @@ from fipp.aligners._seedless_pairs import by_chance
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._trust import agreement, confidence
 from fipp.aligners._wrapper import WrappingAligner, fit_weighted
-from fipp.exceptions import FippWarning
+from fipp.exceptions import FippWarning, warn
 from fipp.linalg import Progress, unit_rows
 
 # The first round has so many of the words: the rarer they are, the fewer of those that choose each other belong
@@ -152,13 +152,11 @@ class SelfLearning(WrappingAligner):
         chance = chance_consistency(X, Y, aligner, rounds) if self.consistency_ else 0.0
         self.chance_consistency_ = chance
         if self.consistency_ < chance + MARGIN and chance < TELLING:
-            warnings.warn(
+            warn(
                 f"self-learning from {len(self.pairs_):,} pairs has most likely gone astray: maps learned from half of "
                 f"the words that it paired find the other half at a mean reciprocal rank of {self.consistency_:.2f}, "
                 f"hardly better than the {chance:.2f} from random pairs. Give more known pairs, and check the result "
-                "on pairs held out",
-                FippWarning,
-                stacklevel=4,
+                "on pairs held out"
             )
 
 

@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from fipp.aligners._base import BaseAligner
-from fipp.aligners._wrapper import fit_weighted
+from fipp.aligners._base import WeightedAligner
 from fipp.linalg import Progress, SeedMoments, seed_moments, single_threaded_blas, spectral_maps
 
 
-class Spectral(BaseAligner):
+class Spectral(WeightedAligner):
     r"""Both sides partly whitened, turned to where they correlate, and weighted by how much they do.
 
     .. math:: A = (C_s + ρ)^{-α/2} U f(S), \quad B = (C_t + ρ)^{-α/2} V f(S), \quad
@@ -38,11 +37,9 @@ class Spectral(BaseAligner):
     target : {"mapped", "fixed"}, default="mapped"
         ``"fixed"`` leaves the target's vectors as they are and maps the source to x A Bᵀ, which has the same inner
         products with them; cosines are then of the target's own lengths, at some cost in accuracy.
-    base : aligner, optional
-        A linear aligner whose result is refined. Without it, the preprocessed vectors are.
     preprocess : str, transformer or None, default="unit+centre+unit"
         What is done to both sides first; see `fipp.preprocess`. Without the mean, which all words share, the shared
-        directions are those in which words differ. With a ``base``, its own preprocessing comes after.
+        directions are those in which words differ.
 
     Attributes
     ----------
@@ -52,8 +49,6 @@ class Spectral(BaseAligner):
         B.
     singular_values_ : ndarray
         S, falling.
-    base_ : aligner
-        The fitted ``base`` if there is one.
     pairs_ : ndarray of shape (c, 2)
         The pairs it was fitted on.
     source_preprocess_, target_preprocess_ : transformers
@@ -68,8 +63,6 @@ class Spectral(BaseAligner):
     'eau'
     """
 
-    takes_weights: ClassVar[bool] = True
-
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {
         "ridge": (0.5, 1.0, 2.0, 4.0),
         "reweight": (1.0, "likelihood"),
@@ -80,7 +73,6 @@ class Spectral(BaseAligner):
         "reweight": [Interval(Real, 0, None, closed="left"), Options(str, {"likelihood"})],
         "whiten": [Interval(Real, 0, 2, closed="both")],
         "target": [StrOptions({"mapped", "fixed"})],
-        "base": "no_validation",
         "preprocess": "no_validation",
     }
 
@@ -91,14 +83,12 @@ class Spectral(BaseAligner):
         *,
         whiten: float = 1.0,
         target: Literal["mapped", "fixed"] = "mapped",
-        base: Any = None,
         preprocess: Any = "unit+centre+unit",
     ) -> None:
         self.ridge = ridge
         self.reweight = reweight
         self.whiten = whiten
         self.target = target
-        self.base = base
         self.preprocess = preprocess
 
     @property
@@ -135,30 +125,20 @@ class Spectral(BaseAligner):
         for copy in copies:
             copy._validate_params()
         shared = clone(self)
-        shared._pair_weights = self._pair_weights
-        moments = shared._moments(*shared._check(X, Y, pairs), progress)
+        moments = seed_moments(*shared._prepare(X, Y, pairs, progress))
         for copy in copies:
             for name, value in vars(shared).items():
                 if name.endswith("_"):
                     setattr(copy, name, value)
-            copy._pair_weights = self._pair_weights
             copy._solve(moments)
         return copies
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        self._solve(self._moments(X, Y, progress))
-
-    def _moments(self, X: NDArray, Y: NDArray, progress: Progress | None) -> SeedMoments:
-        X_s, X_t = self._seed_rows(X, Y)
-        if self.base is not None:
-            sides = self.source_preprocess_.transform(X), self.target_preprocess_.transform(Y)
-            self.base_ = fit_weighted(self.base, *sides, self.pairs_, self._pair_weights)
-            X_s, X_t = self.base_.transform(X_s), self.base_.transform_target(X_t)
-        return seed_moments(X_s, X_t, self._pair_weights)
+    def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
+        self._solve(seed_moments(X_s, X_t, self._sample_weight))
 
     @single_threaded_blas
     def _solve(self, moments: SeedMoments) -> None:
-        c = len(self.pairs_) if self._pair_weights is None else float(self._pair_weights.sum())
+        c = len(self.pairs_) if self._sample_weight is None else float(self._sample_weight.sum())
         ridge = self.ridge * max(self.n_features_in_, self.n_features_out_) / c
         maps = spectral_maps(moments, self.whiten, ridge)
         A, B = maps.reweighted(self.reweight)
@@ -167,9 +147,3 @@ class Spectral(BaseAligner):
             self.map_ = A @ B.T
         else:
             self.map_, self.target_map_ = A, B
-
-    def _map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        return super()._map_source(rows if self.base is None else self.base_.transform(rows))
-
-    def _map_target(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        return super()._map_target(rows if self.base is None else self.base_.transform_target(rows))

@@ -73,7 +73,7 @@ def to_state(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
             arrays.update({f"{attribute}.{key}": array for key, array in nested.items()})
         elif isinstance(value, Objective):
             fitted[attribute] = {"class": "Objective", **value._asdict()}
-        elif isinstance(value, (bool, int, float, str)):
+        elif isinstance(value, (bool, int, float, str, list)):
             fitted[attribute] = value
         else:
             raise FippError(f"a model with {value!r} cannot be saved: only fipp's own methods and preprocessing can")
@@ -102,9 +102,6 @@ def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) ->
 def _check_shapes(aligner: BaseAligner) -> None:
     if hasattr(aligner, "aligner_"):
         return _check_shapes(aligner.aligner_)
-    if hasattr(aligner, "base_"):
-        # What refines another aligner maps what that one gives, of whatever shape.
-        return _check_shapes(aligner.base_)
     k = aligner.n_features_out_ if aligner.target_map_ is None else aligner.map_.shape[1]
     expected = {
         "map_": (aligner.n_features_in_, k),

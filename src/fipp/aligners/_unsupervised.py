@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import warnings
 from collections.abc import Callable, Sequence, Sized
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -15,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._deadline import Deadline
 from fipp.aligners import _seedless_pairs
+from fipp.aligners._base import LearnsFrom
 from fipp.aligners._consistency import consistency
-from fipp.aligners._guessing import GuessingAligner
 from fipp.aligners._self_learning import Learned, chance_consistency, learn, plan
 from fipp.aligners._spectral import Spectral
-from fipp.exceptions import FippError, FippWarning
+from fipp.aligners._wrapper import WrappingAligner
+from fipp.exceptions import FippError, warn
 from fipp.linalg import Progress
 
 # From fewer guesses self-learning finds nothing.
@@ -32,7 +31,7 @@ _DESCRIBED = {
 }
 
 
-class Unsupervised(GuessingAligner):
+class Unsupervised(WrappingAligner):
     """Self-learning from words spelled alike or of similar similarities to others; refuses to give a wrong map.
 
     Nothing is known, but something can be guessed: words spelled alike, numerals and cognates, which `fipp.align` looks
@@ -73,10 +72,10 @@ class Unsupervised(GuessingAligner):
         The start that was taken.
     n_guesses_ : int
         How many guesses there were.
-    starts_ : str
-        What was tried, as JSON: a list of starts, their numbers of pairs, and their consistencies.
-    skipped_ : str
-        The starts that a ``deadline`` left out, as JSON.
+    starts_ : list of dict
+        What was tried: starts, their numbers of pairs, and their consistencies.
+    skipped_ : list of dict
+        The starts that a ``deadline`` left out.
     induced_pairs_ : ndarray of shape (k, 2)
         The pairs found in the last round, which ``aligner_`` was fitted on.
     consistency_ : float
@@ -129,9 +128,9 @@ class Unsupervised(GuessingAligner):
         self.deadline = deadline
 
     @property
-    def needs_pairs(self) -> bool:
-        """False: known pairs are taken for guesses."""
-        return False
+    def learns_from(self) -> LearnsFrom:
+        """What the method learns from: words spelled alike, if there are any. Pairs that it is given are guesses."""
+        return "spelling"
 
     def describe(self) -> str:
         """Say in words which start was taken."""
@@ -143,7 +142,7 @@ class Unsupervised(GuessingAligner):
         deadline = Deadline(self.deadline)
         *growing, first, larger = plan(self.pairs_, X, Y, self.max_words, 2)
         rounds = [*growing, *[first] * self.n_iterations]
-        guesses = self._checked_guesses(X, Y)
+        guesses = np.empty((0, 2), np.int64) if self._guesses is None else self._guesses
         starts = self._starts(X, Y, guesses)
         self.n_guesses_ = len(guesses)
         self.chance_consistency_ = chance_consistency(X, Y, aligner, rounds, progress=_part(progress, 0, starts))
@@ -167,8 +166,8 @@ class Unsupervised(GuessingAligner):
             failure = _failure(tried, self.chance_consistency_, self.margin, self.n_guesses_)
             raise FippError(f"{failure}. {self._left_out(skipped)}" if skipped else failure)
         self.start_, self.consistency_ = best.start, best.consistency
-        self.starts_ = json.dumps([each.as_dict() for each in tried])
-        self.skipped_ = json.dumps([{"start": name, "by": "deadline"} for name in skipped])
+        self.starts_ = [each.as_dict() for each in tried]
+        self.skipped_ = [{"start": name, "by": "deadline"} for name in skipped]
         learned = learn(X, Y, self.pairs_, aligner, [larger, larger], start=best.found)
         self.aligner_ = learned.fit(X, Y, self.pairs_, last, 1.0)
         if self.aligner_.linear and self.ranking_steps:
@@ -176,7 +175,7 @@ class Unsupervised(GuessingAligner):
         if progress is not None:
             progress(1, 1)
         if skipped:
-            warnings.warn(self._left_out(skipped), FippWarning, stacklevel=4)
+            warn(self._left_out(skipped))
 
     def _left_out(self, skipped: Sequence[str]) -> str:
         return (

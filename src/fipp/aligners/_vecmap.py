@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
@@ -12,17 +11,18 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from fipp.aligners._base import BaseAligner
+from fipp.aligners._base import BaseAligner, LearnsFrom
 from fipp.aligners._csls_induction import from_similarity_distributions
 from fipp.aligners._multi_step import multi_step_maps
 from fipp.aligners._vecmap_loop import Learned, Schedule, self_learn
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.linalg import Progress, cross_products
 
 # Pairs of a self-learning that found nothing are at most so many times as sure as those of a random rotation, because
 # it makes the best of chance, and it never finds partners for nearly all words. Measured on 4,000 words a side: 3.7 for
 # English and Finnish, where it found nothing, 6.9 for English and French, where it found most (5.9 on 20,000 words).
 _TIMES_CHANCE, _NEARLY_ALL = 5.0, 0.9
+_LEARNS_FROM: dict[str, LearnsFrom] = {"identical": "identical", "unsupervised": "nothing"}
 
 
 class VecMap(BaseAligner):
@@ -85,7 +85,7 @@ class VecMap(BaseAligner):
     singular_values_ : ndarray of shape (min(d1, d2),)
         σ, falling.
     pairs_ : ndarray of shape (c, 2)
-        The given pairs; in mode ``"identical"`` the words spelled alike that `fipp.align` takes for them.
+        The given pairs; none in mode ``"identical"``, whose identical words are guesses.
     induced_pairs_ : ndarray of shape (r, 2)
         The last dictionary of self-learning, from which the maps were made; mutual pairs stand, and count, twice.
     objectives_ : ndarray of shape (rounds,)
@@ -193,14 +193,9 @@ class VecMap(BaseAligner):
         self.random_state = random_state
 
     @property
-    def needs_pairs(self) -> bool:
-        """Whether known pairs are needed: in every mode but ``"unsupervised"``."""
-        return self.mode != "unsupervised"
-
-    @property
-    def takes_identical_words(self) -> bool:
-        """Whether words that both sides spell alike are the pairs: in mode ``"identical"``."""
-        return self.mode == "identical"
+    def learns_from(self) -> LearnsFrom:
+        """What the method learns from without known pairs, which depends on the mode."""
+        return _LEARNS_FROM.get(self.mode, "pairs")
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         if self.mode == "supervised":
@@ -232,12 +227,10 @@ class VecMap(BaseAligner):
         self.mutual_csls_, self.chance_csls_ = learned.mutual_csls, learned.chance_csls
         self.collapsed_ = self.mutual_csls_ < _TIMES_CHANCE * self.chance_csls_ and learned.mutual_share < _NEARLY_ALL
         if self.collapsed_ and self.mode == "unsupervised":
-            warnings.warn(
+            warn(
                 f"self-learning has most likely found nothing: the mean CSLS of its mutual pairs is "
                 f"{self.mutual_csls_:.2f}, less than {_TIMES_CHANCE:g} times the {self.chance_csls_:.2f} of a random "
-                "rotation. Give known pairs (mode='semi-supervised') or words spelled alike (mode='identical')",
-                FippWarning,
-                stacklevel=4,
+                "rotation. Give known pairs (mode='semi-supervised') or words spelled alike (mode='identical')"
             )
 
     def _frequent(self, X: NDArray, preprocess: Any, side: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

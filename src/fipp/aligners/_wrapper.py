@@ -79,11 +79,6 @@ def fit_weighted(
     weights: NDArray[np.float64] | None,
     progress: Progress | None = None,
 ) -> BaseAligner:
-    """Fit a copy of an aligner, with a weight for each pair if it takes them; pairs are unique and none is empty."""
-    fitted = clone(aligner)
-    if fitted.takes_weights:
-        fitted._pair_weights = weights
-    fitted.fit(X, Y, pairs, progress=progress)
-    # They belong to these pairs: whoever fits it again has others.
-    fitted._pair_weights = None
-    return fitted
+    """Fit a copy of an aligner, with a weight for each pair if it takes them."""
+    options = {"sample_weight": weights} if aligner.takes_weights else {}
+    return clone(aligner).fit(X, Y, pairs, **options, progress=progress)

@@ -181,9 +181,7 @@ def _make_aligner(
 
 
 def _learns_without_pairs(aligner: BaseAligner) -> bool:
-    from fipp.aligners._guessing import GuessingAligner
-
-    return not aligner.needs_pairs or aligner.takes_identical_words or isinstance(aligner, GuessingAligner)
+    return aligner.learns_from != "pairs" or aligner.takes_guesses
 
 
 def _parse_epsilon(text: str) -> float | None:

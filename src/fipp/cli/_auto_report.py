@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ def as_dict(aligner: BaseAligner) -> dict[str, Any]:
     trials = getattr(aligner, "trials_", None)
     if trials is None:
         return {}
-    return {"trials": json.loads(trials), "chosen": aligner.chosen_, "skipped": json.loads(aligner.skipped_)}
+    return {"trials": trials, "chosen": aligner.chosen_, "skipped": aligner.skipped_}
 
 
 def why(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> str:

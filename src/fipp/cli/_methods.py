@@ -9,6 +9,13 @@ from fipp.cli import _console, _options, _tables
 if TYPE_CHECKING:
     from fipp.aligners import BaseAligner
 
+_PAIRS = {
+    ("pairs", False): "known pairs",
+    ("pairs", True): "known pairs or none",
+    ("identical", True): "identical words",
+    ("spelling", True): "words spelled alike or none",
+    ("nothing", False): "none",
+}
 EXAMPLE = "Example: [bold]fipp methods --json[/bold]"
 
 
@@ -28,18 +35,13 @@ def command(as_json: _options.Json = False) -> None:
 
 
 def _describe(aligner: BaseAligner) -> dict[str, Any]:
-    from fipp.aligners._guessing import GuessingAligner
-
-    pairs = "known pairs" if aligner.needs_pairs else "none"
-    if isinstance(aligner, GuessingAligner):
-        pairs = "known pairs or none" if aligner.needs_pairs else "words spelled alike or none"
     settings = _settings(aligner)
     changed = [f"{name}={value}" for name, value in settings.items() if value != _settings(type(aligner)())[name]]
     summary = (type(aligner).__doc__ or "").strip().partition("\n")[0]
     return {
         # Several names may stand for one class: what tells them apart are their settings.
         "summary": f"{summary} With {', '.join(changed)}." if changed else summary,
-        "pairs": "words spelled alike" if aligner.takes_identical_words else pairs,
+        "pairs": _PAIRS[aligner.learns_from, aligner.takes_guesses],
         "dimensions": "equal" if aligner.same_dimensions else "any",
         "settings": settings,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,8 @@ def as_dict(aligner: BaseAligner) -> dict[str, Any]:
     return {
         "start": began.start_,
         "guesses": began.n_guesses_,
-        "starts": json.loads(began.starts_),
-        "skipped": json.loads(began.skipped_),
+        "starts": began.starts_,
+        "skipped": began.skipped_,
         "consistency": began.consistency_,
         "chance_consistency": began.chance_consistency_,
     }
@@ -37,12 +36,12 @@ def rows(aligner: BaseAligner) -> dict[str, str]:
     began = _began(aligner)
     if began is None:
         return {}
-    tried = [f"{each['consistency']:.2f} from {each['start']}" for each in json.loads(began.starts_)]
+    tried = [f"{each['consistency']:.2f} from {each['start']}" for each in began.starts_]
     told = {
         "start": began.describe(),
         "consistency": f"{', '.join(tried)}, {began.chance_consistency_:.2f} from random pairs",
     }
-    skipped = [each["start"] for each in json.loads(began.skipped_)]
+    skipped = [each["start"] for each in began.skipped_]
     return {**told, "not tried": f"{', '.join(skipped)}, because of the deadline"} if skipped else told
 
 

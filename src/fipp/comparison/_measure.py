@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.aligners import BaseAligner
-from fipp.aligners._guessing import GuessingAligner
 from fipp.comparison._memory import PeakMemory
 from fipp.evaluate import bli
 from fipp.exceptions import FippError, FippWarning
@@ -42,6 +41,9 @@ class Problem:
     test: NDArray[np.int64]
 
 
+_TAKEN = {"pairs": "seed", "identical": "identical words", "spelling": "words spelled alike", "nothing": "none"}
+
+
 def pairs_taken(aligner: BaseAligner) -> str:
     """Name what a method learns from; one that learns without pairs gets none, also if there are some.
 
@@ -51,11 +53,7 @@ def pairs_taken(aligner: BaseAligner) -> str:
     >>> pairs_taken(Procrustes())
     'seed'
     """
-    if aligner.takes_identical_words:
-        return "identical words"
-    if isinstance(aligner, GuessingAligner) and not aligner.needs_pairs:
-        return "words spelled alike"
-    return "seed" if aligner.needs_pairs else "none"
+    return _TAKEN[aligner.learns_from]
 
 
 def measure(aligner: BaseAligner, problem: Problem, *, with_memory: bool) -> Record:
@@ -89,7 +87,7 @@ def measure(aligner: BaseAligner, problem: Problem, *, with_memory: bool) -> Rec
 def _measure(aligner: BaseAligner, problem: Problem, with_memory: bool) -> Record:
     taken = pairs_taken(aligner)
     pairs = problem.pairs.get(taken)
-    if pairs is None and aligner.needs_pairs:
+    if pairs is None and aligner.learns_from in ("pairs", "identical"):
         raise FippError(f"it learns from known pairs ({taken}), and there are none")
     peak, started = PeakMemory() if with_memory else None, time.perf_counter()
     aligner.fit(problem.X, problem.Y, pairs)

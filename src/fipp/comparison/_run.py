@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +28,7 @@ from fipp.comparison._measure import Problem, Record, measure, pairs_taken
 from fipp.comparison._process import describe, run_apart, stored
 from fipp.comparison._result import MethodComparison, MethodScore, Setting
 from fipp.evaluate._seen import seed_keys, seen_queries
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Vectors
 from fipp.io._lookup import Lookup
 from fipp.linalg import Progress, n_threads
@@ -151,12 +150,12 @@ def _set_up(
     taken = {pairs_taken(aligner) for aligner in aligners.values()}
     lookups: dict[str, Lookup] = {}
     if seed is not None and "seed" in taken:
-        lookups["seed"] = found_pairs(as_lexicon(seed), source, target, stacklevel=4)
+        lookups["seed"] = found_pairs(as_lexicon(seed), source, target)
     if "identical words" in taken:
         lookups["identical words"] = Lexicon.identical(source, target).lookup(source, target)
     if "words spelled alike" in taken:
         lookups["words spelled alike"] = words_spelled_alike(source, target).lookup(source, target)
-    found = found_pairs(test, source, target, stacklevel=4)
+    found = found_pairs(test, source, target)
     known = lookups["seed"].rows if "seed" in lookups else found.rows[:0]
     seen = seen_queries(seed_keys(source, target, known), source, target, found.rows)
     asked = np.unique(found.rows[:, 0])
@@ -173,11 +172,9 @@ def _set_up(
         seen=seen,
     )
     if seen.pairs.any():
-        warnings.warn(
+        warn(
             f"{seen.pairs.sum():,} of the {len(asked):,} test words had the same translation in the seed: the "
-            "comparison as JSON has the scores without them under 'unseen'",
-            FippWarning,
-            stacklevel=3,
+            "comparison as JSON has the scores without them under 'unseen'"
         )
     pairs = {kind: lookup.rows for kind, lookup in lookups.items() if lookup.found}
     return setting, Problem(source.matrix, target.matrix, pairs, found.rows)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io._report import MALFORMED, Inspector, counted
 from fipp.io._stream import read_batches
 
@@ -64,5 +63,5 @@ def load_analogies(path: str | os.PathLike[str], *, strict: bool = False) -> lis
     if not analogies:
         raise FippError(f"{path} holds no line of four words. {report or ''}".strip())
     if report:
-        warnings.warn(report, FippWarning, stacklevel=2)
+        warn(report)
     return analogies

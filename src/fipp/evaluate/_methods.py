@@ -84,7 +84,7 @@ def _align(source: Vectors, target: Vectors, lexicon: Lexicon, method: str) -> A
     from fipp._align import align
     from fipp.aligners import METHODS
 
-    finds_pairs = method in METHODS and METHODS[method].takes_identical_words
+    finds_pairs = method in METHODS and METHODS[method].learns_from == "identical"
     return align(source, target, None if finds_pairs else lexicon, method)
 
 

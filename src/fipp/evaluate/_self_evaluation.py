@@ -153,11 +153,10 @@ def self_evaluate(
 def _given_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:
     """Return the pairs that the aligner was given, or refuse if there are none that can be asked for."""
     pairs, name = aligner.pairs_, type(aligner).__name__
-    if aligner.takes_identical_words or not len(pairs):
-        taken = "takes words spelled alike for known pairs" if len(pairs) else "learned from no known pairs"
+    if not len(pairs):
         raise FippError(
-            f"{name} {taken}, and what a method found or guessed itself cannot tell how good it is: give a test "
-            "dictionary, or align with known pairs and a method that learns from them"
+            f"{name} learned from no known pairs, and what a method found or guessed itself cannot tell how good it "
+            "is: give a test dictionary, or align with known pairs and a method that learns from them"
         )
     if (pairs.max(axis=0) >= (n, m)).any():
         raise FippError(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io._lexicon_file import layout_of, number_of
 from fipp.io._report import MALFORMED, Inspector, counted
 from fipp.io._stream import read_batches
@@ -76,7 +75,7 @@ def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> li
             inspector.skip(MALFORMED, f"line {number}", text, counted(len(row), "field"))
     remarks = inspector.report(counted(len(pairs), "pair")).summary()
     if remarks:
-        warnings.warn(remarks, FippWarning, stacklevel=2)
+        warn(remarks)
     return pairs
 
 

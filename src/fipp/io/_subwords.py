@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from fipp.exceptions import FippError, FippWarning
+from fipp.exceptions import FippError, warn
 from fipp.io._ngrams import Composer
 from fipp.io._report import LoadReport, counted, quoted
 from fipp.io._rows import FloatMatrix
@@ -103,11 +102,9 @@ def compose_vectors(words: Sequence[str], composer: Composer, report: LoadReport
     good = known & np.isfinite(composed).all(axis=1)
     if not good.all():
         missing = [words[row] for row in np.flatnonzero(~good).tolist()]
-        warnings.warn(
+        warn(
             f"no vector can be made for {counted(len(missing), 'word')} such as {quoted(missing[0])}: it has no "
-            "n-grams, or numbers too large for float32",
-            FippWarning,
-            stacklevel=3,
+            "n-grams, or numbers too large for float32"
         )
     kept = tuple(words[row] for row in np.flatnonzero(good).tolist())
     return Vectors._from_checked(kept, composed if good.all() else composed[good], report=report)
