@@ -28,7 +28,7 @@ ROWS = {
     "FIPP, `self_learning=4000`": _setting("FIPP + self-learning 4,000"),
     "best other published method ([side by side](docs/results/methods.md))": compare.best_score,
     '`method="auto"`, the default': lambda pair, size: f"**{auto.by_cosine(pair, size)}**",
-    "`auto` without any known pairs, starting from words spelled alike": lambda pair, size: unsupervised.by_cosine(pair),
+    "`auto` without known pairs, starting from words spelled alike": lambda pair, size: unsupervised.by_cosine(pair),
 }
 
 
