@@ -3,7 +3,7 @@
 This runs offline, on a few pairs with scores that were made up for this script. To use the sets of the paper's
 appendix D.3 (`fipp download simlex` fetches one of them) and any method:
 
-    fipp downstream words en.vec fr.vec --dict seed.tsv --source-set simlex999.tsv --across en-fr.csv
+    fipp reproduce words en.vec fr.vec --dict seed.tsv --source-set simlex999.tsv --across en-fr.csv
 """
 
 import fipp
