@@ -1,8 +1,9 @@
 # Everything runs in .venv, which the first command that needs it creates.
 PYTHON ?= python3
 BIN = .venv/bin
-# What the tests install; `dev,peers` adds the larger libraries that readers are compared with.
-EXTRAS ?= dev
+# What the tests install. EXTRAS=dev and TORCH= leave out the larger libraries, whose tests are then skipped.
+EXTRAS ?= dev,peers,ann
+TORCH ?= torch==2.13.0
 # A test runs on each core; threads of several tests that wait for each other would take longer.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
@@ -38,4 +39,5 @@ clean:
 
 .venv/dev: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
+	@test -z '$(TORCH)' || $(BIN)/python -m pip install --quiet '$(TORCH)' || echo 'without $(TORCH), its tests are skipped' >&2
 	@touch $@
