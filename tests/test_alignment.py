@@ -69,8 +69,10 @@ def test_methods_go_by_name_or_as_an_aligner(spaces):
         ({"method": "fippp"}, "no method 'fippp'; known are fipp, fipp-published, procrustes"),
         ({"method": "fipp", "gamma": 1}, "fipp has no setting 'gamma'; it has .*epsilon"),
         ({"gamma": 1}, "auto has no setting 'gamma'; it has .*budget"),
-        ({"epsilon": 1}, """auto has no setting 'epsilon'; it has .*; 'epsilon' belongs to method="fipp\""""),
+        ({"epsilon": 1}, "auto has no setting 'epsilon'; it has .*; 'epsilon' is a setting of the method 'fipp'"),
         ({"method": "procrustes", "epsilon": 1}, "procrustes has no setting 'epsilon'"),
+        ({"method": "proc"}, r"no method 'proc'; known are .*; did you mean 'proc-b' or 'procrustes'\?$"),
+        ({"method": "fipp", "lambda": 1}, r"fipp has no setting 'lambda'; it has .*; did you mean 'lam'\?$"),
         ({"method": "fipp", "preprocess": "whiten"}, "no preprocessing 'whiten'"),
     ],
 )

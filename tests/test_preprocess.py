@@ -175,3 +175,18 @@ def test_preprocessing_is_known_by_name():
 def test_unknown_preprocessing_is_refused(wrong):
     with pytest.raises(FippError, match="preprocess"):
         make_preprocess(wrong)
+
+
+def test_a_number_after_a_colon_sets_how_much_is_done(X):
+    three = make_preprocess("isotropic:3").fit(X).transform(X)
+    np.testing.assert_array_equal(three, Isotropic(n_components=3).fit(X).transform(X))
+    assert make_preprocess("isotropic-textbook:0").get_params() == {"n_components": 0, "variant": "textbook"}
+    assert make_preprocess("iterative:2").n_iterations == 2
+    chain = make_preprocess("isotropic:2+unit")
+    assert chain.get_params()["isotropic__n_components"] == 2
+
+
+@pytest.mark.parametrize("wrong", ["unit:3", "isotropic:", "isotropic:two", "isotropic:-1", "isotropic:1.5", "magic:1"])
+def test_a_number_that_makes_no_sense_is_refused(wrong):
+    with pytest.raises(FippError, match=r"preprocessing|whole number"):
+        make_preprocess(wrong)

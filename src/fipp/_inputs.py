@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from sklearn.base import clone
@@ -80,11 +81,18 @@ def make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseA
     if not isinstance(method, str):
         return clone(method).set_params(**options)
     if method not in METHODS:
-        raise FippError(f"there is no method {method!r}; known are {', '.join(METHODS)}")
+        raise FippError(f"there is no method {method!r}; known are {', '.join(METHODS)}{_near_miss(method, METHODS)}")
     aligner = clone(METHODS[method])
     known = aligner.get_params(deep=False)
     unknown = sorted(set(options) - set(known))
     if unknown:
-        hint = f'; {unknown[0]!r} belongs to method="fipp"' if unknown[0] in METHODS["fipp"].get_params() else ""
+        hint = _near_miss(unknown[0], known)
+        if not hint and unknown[0] in METHODS["fipp"].get_params():
+            hint = f"; {unknown[0]!r} is a setting of the method 'fipp'"
         raise FippError(f"{method} has no setting {unknown[0]!r}; it has {', '.join(known)}{hint}")
     return aligner.set_params(**options)
+
+
+def _near_miss(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, known, n=2, cutoff=0.55)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

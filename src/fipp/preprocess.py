@@ -236,6 +236,8 @@ _BY_NAME: dict[str, Any] = {
     "isotropic-textbook": lambda: Isotropic(variant="textbook"),
     "iterative": IterativeNormalization,
 }
+# What the number after a colon sets: "isotropic:3" removes three components.
+_NUMBERS = {"isotropic": "n_components", "isotropic-textbook": "n_components", "iterative": "n_iterations"}
 
 
 def make_preprocess(preprocess: str | Any | None) -> Any:
@@ -245,8 +247,9 @@ def make_preprocess(preprocess: str | Any | None) -> Any:
     ----------
     preprocess : str, transformer or None
         ``"isotropic"``, ``"isotropic-textbook"``, ``"iterative"``, ``"unit"``, ``"centre"``, ``"none"`` (as None), or
-        several joined by ``+`` and applied from left to right, such as ``"unit+centre+unit"``. A scikit-learn
-        transformer is taken as it is.
+        several joined by ``+`` and applied from left to right, such as ``"unit+centre+unit"``. A number after a colon
+        is how many components ``"isotropic:3"`` removes, or how many iterations ``"iterative:10"`` takes. A
+        scikit-learn transformer is returned unchanged.
 
     Returns
     -------
@@ -256,6 +259,8 @@ def make_preprocess(preprocess: str | Any | None) -> Any:
     --------
     >>> make_preprocess("isotropic")
     Isotropic()
+    >>> make_preprocess("isotropic-textbook:3")
+    Isotropic(n_components=3, variant='textbook')
     >>> [step for step, _ in make_preprocess("unit+centre+unit").steps]
     ['unitlength-1', 'centre', 'unitlength-2']
     """
@@ -265,12 +270,22 @@ def make_preprocess(preprocess: str | Any | None) -> Any:
         if not (hasattr(preprocess, "fit") and hasattr(preprocess, "transform")):
             raise FippError(f"preprocess must be a name or a transformer with fit and transform, not {preprocess!r}")
         return preprocess
-    names = [name.strip() for name in preprocess.split("+")]
-    unknown = [name for name in names if name not in _BY_NAME]
-    if unknown:
-        raise FippError(f"there is no preprocessing {unknown[0]!r}; known are {', '.join(_BY_NAME)}")
-    steps = [_BY_NAME[name]() for name in names]
+    steps = [_make_step(name.strip()) for name in preprocess.split("+")]
     return steps[0] if len(steps) == 1 else make_pipeline(*steps)
+
+
+def _make_step(text: str) -> Any:
+    name, colon, number = text.partition(":")
+    if name not in _BY_NAME:
+        raise FippError(f"there is no preprocessing {name!r}; known are {', '.join(_BY_NAME)}")
+    step = _BY_NAME[name]()
+    if not colon:
+        return step
+    if name not in _NUMBERS:
+        raise FippError(f"the preprocessing {name!r} takes no number, but {text!r} has one")
+    if not number.isdecimal():
+        raise FippError(f"a whole number must follow the colon, as in '{name}:3', not {text!r}")
+    return step.set_params(**{_NUMBERS[name]: int(number)})
 
 
 def with_components(preprocess: str | Any | None, n_components: int) -> Any:

@@ -8,7 +8,7 @@ import pytest
 
 import fipp
 from fipp.cli import _console
-from fipp.cli._auto_report import show_trials, why
+from fipp.cli._model import show_trials, why
 from fipp.preprocess import Isotropic
 
 
@@ -23,7 +23,9 @@ def align_by_default(run, space, *options):
 
 
 def test_the_model_is_what_the_library_gives(run, space):
-    assert align(run, space, "--epsilon", 0.1, "--lambda", 0.5, "--components", 2).exit_code == 0
+    assert (
+        align(run, space, "--set", "epsilon=0.1", "--set", "lam=0.5", "--set", "preprocess=isotropic:2").exit_code == 0
+    )
     expected = fipp.align(
         space.source, space.target, space.seed, "fipp", epsilon=0.1, lam=0.5, preprocess=Isotropic(n_components=2)
     )
@@ -62,16 +64,19 @@ def test_procrustes_gets_no_settings_of_fipp(run, space):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--method", "procrustes", "--epsilon", "0.1"], "procrustes has no --epsilon: it belongs to --method fipp"),
-        (["--method", "procrustes", "--components", "2"], "'unit' removes no components"),
+        (["--method", "procrustes", "--set", "epsilon=0.1"], "procrustes has no setting 'epsilon'"),
+        (["--method", "procrustes", "--set", "preprocess=unit:2"], "'unit' takes no number"),
         (["--method", "magic"], "there is no method 'magic'; known are fipp, fipp-published, procrustes"),
-        (["--epsilon", "-1"], "'epsilon' parameter of FIPP must be"),
-        (["--epsilon", "wide"], "--epsilon takes a number, or none for no filter, not 'wide'"),
-        (["--epsilon", ""], "--epsilon takes a number"),
-        (["--solver", "magic"], "'solver' parameter of FIPP must be"),
-        (["--preprocess", "magic"], "there is no preprocessing 'magic'"),
+        (["--method", "proc"], "did you mean 'proc-b' or 'procrustes'?"),
+        (["--set", "lambda=1"], "did you mean 'lam'?"),
+        (["--set", "epsilon=-1"], "'epsilon' parameter of FIPP must be"),
+        (["--set", "epsilon=wide"], "'epsilon' parameter of FIPP must be"),
+        (["--set", "epsilon="], "--set takes a setting and its value, such as epsilon=0.1, not 'epsilon='"),
+        (["--set", "solver=magic"], "'solver' parameter of FIPP must be"),
+        (["--set", "preprocess=magic"], "there is no preprocessing 'magic'"),
+        (["--method", "procrustes", "--random-state", "1"], "procrustes has no setting 'random_state'"),
         (["--max-memory", "2XB"], "'2XB' is not a size"),
-        (["--components", "12"], "n_components must be"),
+        (["--set", "preprocess=isotropic:12"], "n_components must be"),
     ],
 )
 def test_wrong_settings_are_refused_in_one_line(run, space, options, message):
@@ -84,17 +89,18 @@ def test_wrong_settings_are_refused_in_one_line(run, space, options, message):
 
 def test_wrong_settings_are_refused_before_anything_is_read(run, space):
     space.source.unlink()
-    assert "procrustes has no --lambda" in align(run, space, "--method", "procrustes", "--lambda", "1").stderr
+    result = align(run, space, "--method", "procrustes", "--set", "lam=1")
+    assert "procrustes has no setting 'lam'" in result.stderr
 
 
-def test_components_reach_every_isotropic_step_of_a_chain(run, space):
-    assert align(run, space, "--preprocess", "isotropic+unit", "--components", 3).exit_code == 0
+def test_a_chain_of_preprocessing_takes_numbers(run, space):
+    assert align(run, space, "--set", "preprocess=isotropic:3+unit").exit_code == 0
     steps = fipp.Alignment.load(space.model).aligner.source_preprocess_.steps
     assert steps[0][1].components_.shape == (3, 12)
 
 
 def test_the_filter_can_be_switched_off(run, space):
-    result = align(run, space, "--epsilon", "none")
+    result = align(run, space, "--set", "epsilon=none")
     assert "epsilon none" in result.stdout and "kept 100.0 %" in result.stdout
     assert fipp.Alignment.load(space.model).aligner.epsilon is None
 
@@ -160,7 +166,7 @@ def test_limit_reads_the_first_words_only(run, space):
 
 
 def test_induced_pairs_are_counted(run, space):
-    result = align(run, space, "--self-learning", 20)
+    result = align(run, space, "--set", "self-learning=20")
     assert "200, and 20 found by the method itself" in result.stdout
 
 
@@ -219,11 +225,12 @@ def test_what_a_budget_leaves_out_is_warned_of_and_told_with_the_reason(run, spa
     assert told in " ".join(run("info", space.model).stdout.split())
 
 
-@pytest.mark.parametrize("option", ["epsilon", "lambda", "solver", "self-learning"])
-def test_a_setting_of_fipp_without_its_name_is_refused_with_the_way_to_give_it(run, space, option):
-    result = align_by_default(run, space, "--quiet", f"--{option}", {"solver": "eigen"}.get(option, "1"))
+@pytest.mark.parametrize("setting", ["epsilon", "lam", "solver", "self_learning"])
+def test_a_setting_of_fipp_without_its_name_is_refused_with_the_way_to_give_it(run, space, setting):
+    result = align_by_default(run, space, "--quiet", "--set", f"{setting}=1")
     assert result.exit_code == 2 and not space.model.exists()
-    assert result.stderr == f"error: auto has no --{option}: it belongs to --method fipp\n"
+    assert result.stderr.startswith(f"error: auto has no setting '{setting}'; it has ")
+    assert result.stderr.endswith(f"; '{setting}' is a setting of the method 'fipp'\n")
 
 
 def test_other_methods_tell_of_no_choice(run, space):
@@ -256,8 +263,11 @@ def test_the_reason_for_a_choice_is_the_rule_of_the_library(trials, chosen, reas
 
 
 @pytest.mark.parametrize("method", ["auto", "self-learning", "local"])
-@pytest.mark.parametrize(("option", "value"), [("preprocess", "unit"), ("components", "2")])
-def test_methods_that_leave_preprocessing_to_others_say_so(run, space, method, option, value):
-    result = align(run, space, "--quiet", "--method", method, f"--{option}", value)
-    advice = "name a method that has, such as --method fipp"
-    assert result.exit_code == 2 and result.stderr == f"error: {method} has no --{option}: {advice}\n"
+def test_methods_that_leave_preprocessing_to_others_say_so(run, space, method):
+    result = align(run, space, "--quiet", "--method", method, "--set", "preprocess=unit")
+    assert result.exit_code == 2 and f"error: {method} has no setting 'preprocess'; it has " in result.stderr
+
+
+def test_the_random_state_reaches_the_method(run, space):
+    assert align(run, space, "--random-state", 7).exit_code == 0
+    assert fipp.Alignment.load(space.model).aligner.random_state == 7

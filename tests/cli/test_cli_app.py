@@ -10,7 +10,7 @@ import fipp
 COMMANDS = [
     "align", "tune", "methods", "compare", "eval", "translate", "transform", "convert", "info", "similarity",
     "analogies",
-    "download", "xling", "demo",
+    "download", "demo",
 ]  # fmt: skip
 
 
@@ -22,7 +22,7 @@ def test_without_arguments_the_help_is_shown(run):
     assert "Usage" in run().output
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, "lexicon", "reproduce"])
 def test_every_command_explains_itself_with_an_example(run, command):
     result = run(command, "--help")
     assert result.exit_code == 0
@@ -31,6 +31,12 @@ def test_every_command_explains_itself_with_an_example(run, command):
 
 def test_the_help_names_every_command(run):
     assert all(command in run("--help").stdout for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", [[], ["align"], ["lexicon"], ["lexicon", "cldr"], ["reproduce", "xling"]])
+def test_options_without_a_value_are_shown_without_a_type(run, command):
+    shown = run(*command, "--help").stdout
+    assert "--help" in shown and "<bool>" not in shown and "BOOLEAN" not in shown
 
 
 def test_python_m_fipp_is_the_command(execute):

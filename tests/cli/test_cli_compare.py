@@ -14,13 +14,15 @@ def test_the_table_goes_to_standard_output_and_notes_elsewhere(run, space):
 
 
 def test_results_are_kept_and_written_to_a_file(run, space, tmp_path):
-    output, keep = tmp_path / "methods.json", tmp_path / "kept.jsonl"
-    options = ["--dict", space.seed, "--test", space.test, "--methods", "procrustes", "--keep", keep, "-q"]
-    first = run("compare", space.source, space.target, *options, "--format", "json", "-o", output)
+    output, results = tmp_path / "methods.csv", tmp_path / "kept.jsonl"
+    options = ["--dict", space.seed, "--test", space.test, "--methods", "procrustes", "--results", results, "-q"]
+    first = run("compare", space.source, space.target, *options, "--format", "csv", "-o", output)
     assert first.exit_code == 0 and first.stdout == first.stderr == ""
-    again = run("compare", space.source, space.target, *options, "--format", "json")
-    assert json.loads(again.stdout) == json.loads(output.read_text(encoding="utf-8"))
-    assert len(keep.read_text(encoding="utf-8").splitlines()) == 1
+    again = run("compare", space.source, space.target, *options, "--json")
+    told = json.loads(again.stdout)
+    assert told["test"]["pairs"] == 60 and [method["name"] for method in told["methods"]] == ["procrustes"]
+    assert f"{told['methods'][0]['cosine']['map']}" in output.read_text(encoding="utf-8")
+    assert len(results.read_text(encoding="utf-8").splitlines()) == 1
 
 
 @pytest.mark.parametrize(

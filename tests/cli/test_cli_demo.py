@@ -1,10 +1,11 @@
 """`fipp demo`."""
 
+import json
 import sys
 
 import pytest
 
-from fipp import Alignment, Auto
+from fipp import Alignment, Auto, align
 from fipp.cli import _demo
 from fipp.datasets import load_demo
 
@@ -26,6 +27,18 @@ def test_without_matplotlib_the_demo_says_what_to_install_and_goes_on(run, tmp_p
     result = run("demo", "--output", tmp_path)
     assert result.exit_code == 0 and "pip install 'fipp[plot]'" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["en-fr.fipp"]
+
+
+def test_the_scores_are_there_as_json(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(_demo, "_RIVALS", [rival for rival in _demo._RIVALS if rival[0] == "FIPP"])
+    result = run("demo", "--output", tmp_path, "--json")
+    told = json.loads(result.stdout)
+    assert result.stderr == "" and told["model"] == str(tmp_path / "en-fr.fipp")
+    demo = load_demo()
+    assert (
+        told["scores"]["FIPP"]["csls"]
+        == align(demo.source, demo.target, demo.seed, "fipp").evaluate(demo.test, retrieval="csls").as_dict()
+    )
 
 
 def test_an_output_that_is_a_file_is_refused(run, tmp_path):

@@ -10,7 +10,7 @@ from fipp.evaluate import compare
 
 
 def evaluate(run, space, *options):
-    return run("eval", space.model, space.source, space.target, "--dict", space.test, *options)
+    return run("eval", space.model, space.source, space.target, "--test", space.test, *options)
 
 
 @pytest.mark.parametrize(("retrieval", "name"), [("nn", "cosine"), ("csls", "csls"), ("dot", "dot")])
@@ -33,7 +33,7 @@ def test_the_table_names_scores_coverage_and_retrieval(run, aligned):
 
 
 def test_vectors_of_another_dimension_are_refused(run, aligned):
-    result = run("eval", aligned.model, aligned.target, aligned.source, "--dict", aligned.test)
+    result = run("eval", aligned.model, aligned.target, aligned.source, "--test", aligned.test)
     assert result.exit_code == 2
     assert "maps source vectors of 12 dimensions, but these have 8" in result.stderr
 
@@ -47,7 +47,7 @@ def test_other_vectors_of_the_same_dimension_are_warned_of(run, aligned):
 
 
 def test_what_is_no_model_is_refused_before_the_vectors_are_read(run, aligned):
-    result = run("eval", aligned.seed, aligned.source, aligned.target, "--dict", aligned.test)
+    result = run("eval", aligned.seed, aligned.source, aligned.target, "--test", aligned.test)
     assert result.exit_code == 2 and "not a whole safetensors file" in result.stderr
     assert "words x" not in result.stderr
 
@@ -111,10 +111,10 @@ def test_test_pairs_of_the_seed_are_said_with_the_scores_without_them(run, align
 
 
 def test_a_model_tested_on_its_own_seed_is_told_so(run, aligned):
-    result = run("eval", aligned.model, aligned.source, aligned.target, "--dict", aligned.seed, "--json")
+    result = run("eval", aligned.model, aligned.source, aligned.target, "--test", aligned.seed, "--json")
     assert json.loads(result.stdout)["unseen"] is None
     assert "all 200 test words had the same translation in the seed" in result.stderr
-    table = run("eval", aligned.model, aligned.source, aligned.target, "--dict", aligned.seed)
+    table = run("eval", aligned.model, aligned.source, aligned.target, "--test", aligned.seed)
     assert "without seed pairs" not in table.stdout and table.exit_code == 0
 
 
@@ -169,7 +169,7 @@ def test_beta_reaches_the_inverted_softmax(run, aligned):
     ("options", "message"),
     [
         (["--level", "95"], "--level must be between 0 and 1"),
-        (["--band-edges", "5,x"], "--band-edges takes row numbers"),
+        (["--band-edges", "5,x"], "--band-edges takes rising row numbers"),
         (["--band-edges", "5,5"], "rising row numbers"),
         (["--beta", "0"], "beta must be a number above 0"),
         (["--against", "absent.fipp"], "absent.fipp"),
@@ -182,9 +182,9 @@ def test_options_that_make_no_sense_are_refused_before_the_vectors_are_read(run,
 
 def test_two_models_are_not_compared_without_a_test_dictionary(run, aligned, other):
     result = run("eval", aligned.model, aligned.source, aligned.target, "--against", other)
-    assert result.exit_code == 2 and "give one with --dict" in result.stderr
+    assert result.exit_code == 2 and "give one with --test" in result.stderr
 
 
 def test_a_dictionary_that_was_not_given_cannot_be_reversed(run, aligned):
     result = run("eval", aligned.model, aligned.source, aligned.target, "--reverse-dict")
-    assert result.exit_code == 2 and "--reverse-dict is for a test dictionary: give one with --dict" in result.stderr
+    assert result.exit_code == 2 and "--reverse-dict needs a test dictionary: give one with --test" in result.stderr

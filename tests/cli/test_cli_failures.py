@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from fipp.cli import _console
-from fipp.cli._failures import readable_failures
+from fipp.cli._app import readable_failures
 from fipp.exceptions import FippError, FippWarning
 
 
@@ -21,7 +21,7 @@ from fipp.exceptions import FippError, FippWarning
         (FileNotFoundError(2, "No such file or directory", "x.vec"), "error: x.vec: No such file or directory\n"),
         (PermissionError(13, "Permission denied", "x.vec"), "error: x.vec: Permission denied\n"),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "error: this is not UTF-8 text: "),
-        (MemoryError(), "error: the memory does not suffice: "),
+        (MemoryError(), "error: not enough memory: "),
     ],
 )
 def test_mistakes_become_one_line_and_exit_code_2(capsys, error, message):
@@ -56,7 +56,7 @@ def test_an_interrupt_tells_what_was_written(capsys):
 def test_ctrl_c_during_a_long_align_writes_nothing(start, large_space):
     space = large_space
     before = set(os.listdir(space.folder))
-    slowly = ("--method", "fipp", "--solver", "sgd")
+    slowly = ("--method", "fipp", "--set", "solver=sgd")
     process = start("align", space.source, space.target, "--dict", space.seed, "-o", space.model, *slowly)
     for line in process.stderr:
         if "pairs found" in line:

@@ -52,14 +52,16 @@ def test_check_as_json_is_one_object(run, files):
 
 
 def test_check_knows_a_dictionary_that_is_the_wrong_way_round(run, files):
-    run("lexicon", "reverse", files / "x.tsv", files / "y.tsv", "--min-score", 0.6)
+    run("lexicon", "reverse", files / "x.tsv", "-o", files / "y.tsv", "--min-score", 0.6)
     result = run("lexicon", "check", files / "y.tsv", files / "en.vec", files / "ru.vec")
     assert "the other way round" in result.stderr
 
 
 def test_split_puts_all_pairs_of_a_word_in_one_part(run, files):
     parts = [files / "a.tsv", files / "b.csv"]
-    result = run("lexicon", "split", files / "x.tsv", *parts, "--size", 2, "--seed", 1)
+    result = run(
+        "lexicon", "split", files / "x.tsv", "-o", parts[0], "--rest", parts[1], "--size", 2, "--random-state", 1
+    )
     assert result.exit_code == 0, result.stderr
     loaded = [Lexicon.load(path) for path in parts]
     assert not {source for source, _ in loaded[0]} & {source for source, _ in loaded[1]}
@@ -70,24 +72,24 @@ def test_split_puts_all_pairs_of_a_word_in_one_part(run, files):
 
 @pytest.mark.parametrize("size", ["many", "0", "1.0", "99"])
 def test_split_refuses_a_size_that_cannot_be(run, files, size):
-    result = run("lexicon", "split", files / "x.tsv", files / "a.tsv", files / "b.tsv", "--size", size)
+    result = run("lexicon", "split", files / "x.tsv", "-o", files / "a.tsv", "--rest", files / "b.tsv", "--size", size)
     assert result.exit_code == 2 and not (files / "a.tsv").exists() and result.stderr.startswith("error: ")
 
 
 def test_split_refuses_one_file_for_both_parts(run, files):
-    result = run("lexicon", "split", files / "x.tsv", files / "a.tsv", files / "a.tsv")
+    result = run("lexicon", "split", files / "x.tsv", "-o", files / "a.tsv", "--rest", files / "a.tsv")
     assert result.exit_code == 2 and "two files" in result.stderr
 
 
 def test_reverse_turns_pairs_and_keeps_scores(run, files):
-    assert run("lexicon", "reverse", files / "x.tsv", files / "y.tsv").exit_code == 0
+    assert run("lexicon", "reverse", files / "x.tsv", "-o", files / "y.tsv").exit_code == 0
     turned = Lexicon.load(files / "y.tsv")
     assert turned.pairs[0] == ("кошка", "cat") and turned.scores.tolist() == [0.9, 0.5, 0.1, 0.9]
 
 
 def test_several_translations_are_cut_where_asked(run, files):
     (files / "z.tsv").write_text("cat\tкошка, кот\n", encoding="utf-8")
-    assert run("lexicon", "reverse", files / "z.tsv", files / "y.tsv", "--alternatives", ",").exit_code == 0
+    assert run("lexicon", "reverse", files / "z.tsv", "-o", files / "y.tsv", "--alternatives", ",").exit_code == 0
     assert Lexicon.load(files / "y.tsv").pairs == [("кошка", "cat"), ("кот", "cat")]
 
 
@@ -100,14 +102,14 @@ def test_seeds_are_found_in_the_vocabularies(run, files):
         (["numerals"], [("1984", "1984")]),
         (["cognates", "--max-rank-ratio", 0], [("radio", "radio"), ("photography", "фотография")]),
     ]:
-        result = run("lexicon", arguments[0], *vectors, files / "seed.tsv", *arguments[1:])
+        result = run("lexicon", arguments[0], *vectors, "-o", files / "seed.tsv", *arguments[1:])
         assert result.exit_code == 0, result.stderr
         assert Lexicon.load(files / "seed.tsv").pairs == pairs
         assert f"seed.tsv: {len(pairs)} pair" in result.stdout
 
 
 def test_where_nothing_is_found_nothing_is_written(run, files):
-    result = run("lexicon", "identical", files / "en.vec", files / "ru.vec", files / "y.tsv", "--min-length", 50)
+    result = run("lexicon", "identical", files / "en.vec", files / "ru.vec", "-o", files / "y.tsv", "--min-length", 50)
     assert result.exit_code == 2 and "no pairs were found" in result.stderr
     assert not (files / "y.tsv").exists()
 
@@ -115,17 +117,19 @@ def test_where_nothing_is_found_nothing_is_written(run, files):
 def test_names_of_cldr_are_written(run, files):
     pytest.importorskip("babel", reason="Babel, of the extra fipp[cldr], is not installed")
     pytest.importorskip("emoji", reason="emoji, of the extra fipp[cldr], is not installed")
-    result = run("lexicon", "cldr", "en", "fr", files / "y.tsv", "--kinds", "weekdays, months")
+    result = run("lexicon", "cldr", "en", "fr", "-o", files / "y.tsv", "--kinds", "weekdays, months")
     assert result.exit_code == 0 and "19 pairs" in result.stdout
-    assert run("lexicon", "cldr", "en", "xx", files / "z.tsv").exit_code == 2
-    phrases = run("lexicon", "cldr", "en", "fr", files / "y.tsv", "--phrases", "--keep-case", "--kinds", "territories")
+    assert run("lexicon", "cldr", "en", "xx", "-o", files / "z.tsv").exit_code == 2
+    phrases = run(
+        "lexicon", "cldr", "en", "fr", "-o", files / "y.tsv", "--phrases", "--keep-case", "--kinds", "territories"
+    )
     assert phrases.exit_code == 0 and ("United Kingdom", "Royaume-Uni") in Lexicon.load(files / "y.tsv").pairs
 
 
 def test_an_input_is_never_overwritten(run, files):
     before = (files / "x.tsv").read_bytes()
-    assert run("lexicon", "reverse", files / "x.tsv", files / "x.tsv").exit_code == 2
-    assert run("lexicon", "split", files / "x.tsv", files / "a.tsv", files / "x.tsv").exit_code == 2
-    assert run("lexicon", "identical", files / "en.vec", files / "ru.vec", files / "en.vec").exit_code == 2
+    assert run("lexicon", "reverse", files / "x.tsv", "-o", files / "x.tsv").exit_code == 2
+    assert run("lexicon", "split", files / "x.tsv", "-o", files / "a.tsv", "--rest", files / "x.tsv").exit_code == 2
+    assert run("lexicon", "identical", files / "en.vec", files / "ru.vec", "-o", files / "en.vec").exit_code == 2
     assert (files / "x.tsv").read_bytes() == before
     assert run("lexicon", "check", files / "none.tsv", files / "en.vec", files / "ru.vec").exit_code == 2

@@ -9,7 +9,7 @@ from fipp import Alignment, Vectors
 @pytest.mark.parametrize("name", ["out.vec", "out.vec.gz", "out.npy"])
 def test_mapped_vectors_are_those_of_the_library(run, aligned, name):
     output = aligned.folder / name
-    result = run("transform", aligned.model, aligned.source, output)
+    result = run("transform", aligned.model, aligned.source, "-o", output)
     assert result.exit_code == 0 and f"{output}: 300 words x 8" in result.stdout
     expected = Alignment.load(aligned.model).transform(Vectors.load(aligned.source))
     written = Vectors.load(output)
@@ -18,7 +18,7 @@ def test_mapped_vectors_are_those_of_the_library(run, aligned, name):
 
 def test_target_vectors_go_to_the_shared_space_too(run, aligned):
     output = aligned.folder / "out.npy"
-    assert run("transform", aligned.model, aligned.target, output, "--target", "--limit", 50).exit_code == 0
+    assert run("transform", aligned.model, aligned.target, "-o", output, "--target", "--limit", 50).exit_code == 0
     expected = Alignment.load(aligned.model).transform_target(Vectors.load(aligned.target, limit=50))
     assert np.array_equal(Vectors.load(output).matrix, expected.matrix)
 
@@ -28,15 +28,15 @@ def test_a_note_says_so_if_the_target_must_be_transformed_too(run, aligned):
         aligned.folder / "out.npy",
         ("--dict", aligned.seed, "-o", aligned.model, "--method", "spectral"),
     )
-    note = "the target is mapped too; compare with its vectors transformed by --target"
-    assert note not in run("transform", aligned.model, aligned.source, output).stderr
+    note = "the target is mapped too; compare with target vectors transformed by --target"
+    assert note not in run("transform", aligned.model, aligned.source, "-o", output).stderr
     assert run("align", aligned.source, aligned.target, *arguments).exit_code == 0
-    assert note in run("transform", aligned.model, aligned.source, output).stderr
-    assert note not in run("transform", aligned.model, aligned.target, output, "--target").stderr
+    assert note in run("transform", aligned.model, aligned.source, "-o", output).stderr
+    assert note not in run("transform", aligned.model, aligned.target, "-o", output, "--target").stderr
 
 
 def test_the_wrong_dimension_is_refused_with_a_hint(run, aligned):
-    result = run("transform", aligned.model, aligned.target, aligned.folder / "out.npy")
+    result = run("transform", aligned.model, aligned.target, "-o", aligned.folder / "out.npy")
     assert result.exit_code == 2
     assert "maps source vectors of 12 dimensions" in result.stderr and "--target" in result.stderr
     assert not (aligned.folder / "out.npy").exists()
@@ -46,7 +46,7 @@ def test_the_wrong_dimension_is_refused_with_a_hint(run, aligned):
 def test_the_inputs_are_never_overwritten(run, aligned, output):
     (aligned.folder / "link.vec").symlink_to(aligned.source)
     before = aligned.source.read_bytes(), aligned.model.read_bytes()
-    result = run("transform", aligned.model, aligned.source, aligned.folder / output)
+    result = run("transform", aligned.model, aligned.source, "-o", aligned.folder / output)
     assert result.exit_code == 2
     assert (aligned.source.read_bytes(), aligned.model.read_bytes()) == before
 
@@ -55,11 +55,11 @@ def test_the_words_of_a_matrix_are_never_overwritten(run, aligned):
     matrix = aligned.folder / "e.npy"
     Vectors.load(aligned.source).save(matrix)
     words = matrix.with_suffix(".txt").read_bytes()
-    result = run("transform", aligned.model, matrix, matrix.with_suffix(".txt"))
+    result = run("transform", aligned.model, matrix, "-o", matrix.with_suffix(".txt"))
     assert result.exit_code == 2 and "would overwrite the input" in result.stderr
     assert matrix.with_suffix(".txt").read_bytes() == words
 
 
 def test_an_unknown_format_is_refused_before_anything_is_read(run, aligned):
-    result = run("transform", aligned.model, aligned.folder / "nothing.vec", aligned.folder / "out.h5")
+    result = run("transform", aligned.model, aligned.folder / "nothing.vec", "-o", aligned.folder / "out.h5")
     assert result.exit_code == 2 and "in no format that fipp knows" in result.stderr

@@ -8,7 +8,7 @@ import fipp
 from fipp import Lexicon
 from fipp.selection import select
 
-GRID = ("--grid", "epsilon=0.05,none", "--grid", "lambda=0.5,1")
+GRID = ("--grid", "epsilon=0.05,none", "--grid", "lam=0.5,1")
 
 
 def tune(run, space, *options):
@@ -34,9 +34,9 @@ def test_json_is_the_library_s_result_alone_on_stdout(run, space):
 
 
 def test_the_table_shows_every_setting_and_marks_the_best(run, space):
-    result = tune(run, space, *GRID, "--components", "1,2")
+    result = tune(run, space, "--grid", "preprocess=isotropic:1,isotropic:2", *GRID)
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.count("ε \\ λ") == 2 and "components removed 2" in result.stdout
+    assert result.stdout.count("ε \\ λ") == 2 and "preprocess isotropic:2" in result.stdout
     assert sum("*" in line for line in result.stdout.splitlines()[2:]) == 1
     assert "40 source words; 200 pairs in all" in result.stdout and "by cosine" in result.stdout
     assert "one standard error of the best" in result.stdout
@@ -51,13 +51,15 @@ def test_the_published_grid_is_the_default(run, space):
 
 
 def test_the_model_is_that_of_the_best_settings_on_all_pairs(run, space):
-    told = json.loads(tune(run, space, *GRID, "--components", "0,1", "-o", space.model, "--json").stdout)
+    told = json.loads(
+        tune(run, space, *GRID, "--grid", "preprocess=isotropic:0,isotropic:1", "-o", space.model, "--json").stdout
+    )
     model = fipp.Alignment.load(space.model)
     assert told["model"] == str(space.model) and len(model.aligner.pairs_) == 200
     assert model.aligner.epsilon == told["best_params"]["epsilon"]
     assert model.aligner.lam == told["best_params"]["lam"]
-    assert model.aligner.preprocess.n_components == told["best_params"]["components"]
-    evaluated = run("eval", space.model, space.source, space.target, "--dict", space.test, "--json")
+    assert model.aligner.preprocess == told["best_params"]["preprocess"]
+    evaluated = run("eval", space.model, space.source, space.target, "--test", space.test, "--json")
     assert json.loads(evaluated.stdout)["p@1"] > 0.7
 
 
@@ -77,12 +79,13 @@ def test_procrustes_chooses_its_preprocessing(run, space):
         (["--grid", "epsilon"], "such as epsilon=0.05,0.1"),
         (["--grid", "epsilon="], "such as epsilon=0.05,0.1"),
         (["--grid", "magic=1,2"], "no setting 'magic'"),
-        (["--grid", "lambda=1,many"], "lam"),
-        (["--components", "1,x"], "whole numbers"),
-        (["--components", "1", "--preprocess", "unit"], "removes no components"),
+        (["--grid", "lam=1,many"], "lam"),
+        (["--grid", "preprocess=isotropic:1,isotropic:x"], "whole number"),
         (["--method", "magic"], "no method 'magic'"),
+        (["--method", "auto"], "auto has no grid of its own: name the values to try with --grid"),
+        (["--grid", "lambda=1,2"], "did you mean 'lam'?"),
         (["--retrieval", "magic"], "choose from"),
-        (["--preprocess", "magic"], "no preprocessing 'magic'"),
+        (["--set", "preprocess=magic"], "no preprocessing 'magic'"),
         (["--max-memory", "much"], "much"),
     ],
 )

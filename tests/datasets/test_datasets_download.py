@@ -167,15 +167,15 @@ def test_names_in_an_archive_are_never_paths(tmp_path):
 
 
 def test_the_command_prints_where_the_files_are_and_notes_the_licence(mirror, tmp_path):
-    result = run("muse:en-hr", "--to", tmp_path)
+    result = run("muse:en-hr", "-o", tmp_path)
     assert result.exit_code == 0, result.stderr
     assert result.stdout.split() == [str(tmp_path / file.path) for file in find_data_set("muse:en-hr").files]
     assert "CC BY-NC 4.0" in result.stderr
-    assert run("muse:en-hr", "--to", tmp_path, "--quiet").stderr == ""
+    assert run("muse:en-hr", "-o", tmp_path, "--quiet").stderr == ""
 
 
 def test_the_command_answers_in_json(mirror, tmp_path):
-    result = run("muse:en-hr", "--to", tmp_path, "--json")
+    result = run("muse:en-hr", "-o", tmp_path, "--json")
     (data_set,) = json.loads(result.stdout)["data_sets"]
     assert result.stderr == "" and data_set["name"] == "muse:en-hr" and len(data_set["files"]) == 3
     assert data_set["files"][0] == {"path": str(tmp_path / "muse" / "en-hr.txt"), "bytes": 19}
@@ -200,7 +200,7 @@ def test_the_list_tells_every_family_and_the_files_of_one():
     ],
 )
 def test_mistakes_end_with_2_and_one_line(mirror, tmp_path, arguments, message):
-    result = run(*arguments, "--to", tmp_path, "-q")
+    result = run(*arguments, "-o", tmp_path, "-q")
     assert result.exit_code == 2 and message in result.stderr and result.stderr.count("\n") == 1
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
@@ -208,7 +208,7 @@ def test_mistakes_end_with_2_and_one_line(mirror, tmp_path, arguments, message):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
 def test_ctrl_c_leaves_no_file_and_the_same_command_goes_on(mirror, known, tmp_path):
     mirror.pages[WIKI] = page = Page(known, seconds_a_block=0.3)
-    command = [sys.executable, "-m", "fipp", "download", "fasttext:hr", "--to", str(tmp_path), "--no-verify"]
+    command = [sys.executable, "-m", "fipp", "download", "fasttext:hr", "-o", str(tmp_path), "--no-verify"]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     )

@@ -42,11 +42,13 @@ class ResidualMLP(BaseAligner):
     alpha : float or "auto", default="auto"
         The penalty of the ridge regression, as for `Ridge`.
     learning_rate : float, default=0.001
+        Step size of the training.
     weight_decay : float, default=0.1
         Pulls W to where it began, the others to zero.
     dropout : float, default=0.3
         Share of the hidden layer that is left out at random in every step.
     batch_size : int, default=128
+        Number of pairs in each step of the training.
     n_epochs : int, default=100
         Passes at most.
     patience : int, default=8

@@ -1,6 +1,6 @@
-"""The command line: one module for each command, nothing in them that the library does not offer.
+"""The command line. A command does nothing that the library does not offer.
 
-Only the commands load the library, which takes a second or more; ``fipp --help`` answers without it.
+Commands import the library only when they run, because that takes a second or more: ``fipp --help`` answers at once.
 """
 
 from fipp.cli._app import app, main

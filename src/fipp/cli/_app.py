@@ -1,53 +1,214 @@
-"""The command `fipp` and its subcommands."""
+"""The command `fipp` and its subcommands, and what a person sees when one fails: one line, never a traceback.
+
+Defects of fipp itself keep their traceback.
+"""
 
 from __future__ import annotations
 
 import io
 import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from fipp._version import __version__
 from fipp.cli import (
     _align,
-    _analogies,
-    _compare,
+    _console,
     _convert,
     _demo,
     _download,
-    _downstream,
     _evaluate,
+    _experiments,
     _info,
     _lexicon,
     _methods,
-    _options,
-    _similarity,
-    _transform,
-    _translate,
-    _tune,
-    _xling,
+    _reproduce,
+    _words,
 )
-from fipp.cli._failures import readable_failures
+from fipp.exceptions import FippError, FippWarning
+
+MISTAKE = 2
+"""Exit code if something is wrong with what the user gave."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 + SIGINT, as in shells."""
 
 
-class _Commands(TyperGroup):
-    """A group whose commands all fail in the same readable way."""
+@contextmanager
+def readable_failures() -> Iterator[None]:
+    """Turn failures into a line on standard error and an exit code, and warnings into lines."""
+    _console.written.clear()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", FippWarning)
+            warnings.showwarning = _show_warning
+            yield
+    except KeyboardInterrupt:
+        written = ", ".join(map(str, _console.written))
+        _console.say(f"interrupted; {written or 'nothing'} was written")
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        raise  # `fipp … | head` is no mistake; typer ends quietly
+    except Exception as error:
+        message = _message(error)
+        if message is None:
+            raise
+        _console.say(f"error: {message}", style="bold red")
+        raise typer.Exit(MISTAKE) from None
 
-    def invoke(self, ctx: Any) -> Any:  # typer has changed the type of a context before
+
+def _message(error: Exception) -> str | None:
+    """Return what went wrong, or None if the user cannot have caused it."""
+    if isinstance(error, OSError):
+        name = "" if error.filename is None else f"{error.filename}: "
+        return f"{name}{error.strerror or error}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"this is not UTF-8 text: {error.reason} at byte {error.start}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory{f' ({error})' if str(error) else ''}: read fewer words with --limit"
+    if isinstance(error, FippError) or _is_of_a_setting(error):
+        return " ".join(str(error).split())
+    return None
+
+
+def _is_of_a_setting(error: Exception) -> bool:
+    # Looked up, not imported: scikit-learn takes a second to load, and `fipp align --help` comes through here too.
+    validation = sys.modules.get("sklearn.utils._param_validation")
+    return validation is not None and isinstance(error, validation.InvalidParameterError)
+
+
+def _show_warning(message: Warning | str, *where: Any, **options: Any) -> None:
+    _console.warn(" ".join(str(message).split()))
+
+
+class _PlainFlags:
+    """Leaves the type ``<bool>`` out of the help of options that take no value."""
+
+    def get_params(self, ctx: Any) -> Any:  # typer has changed the type of a context before
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class _Command(_PlainFlags, TyperCommand):
+    pass
+
+
+class _Group(_PlainFlags, TyperGroup):
+    pass
+
+
+class _Main(_Group):
+    """The group of all commands, which all fail in the same readable way."""
+
+    def invoke(self, ctx: Any) -> Any:
         with readable_failures():
             return super().invoke(ctx)
 
 
-app = typer.Typer(
-    cls=_Commands,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+def _group(cls: type[TyperGroup], help: str | None = None, example: str | None = None) -> typer.Typer:
+    return typer.Typer(
+        cls=cls,
+        help=help,
+        epilog=example and f"Example: [bold]{example}[/bold]",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _add(group: typer.Typer, examples: Mapping[str, Callable[..., None]], panel: str | None = None) -> None:
+    """Add commands, each by an example of its use, which ends its help."""
+    for example, command in examples.items():
+        words = example.split()
+        name = words[2] if words[1] in ("lexicon", "reproduce") else words[1]
+        # Without the line breaks of the source, a paragraph fits any terminal.
+        paragraphs = (" ".join(text.split()) for text in (command.__doc__ or "").split("\n\n"))
+        group.command(
+            name,
+            cls=_Command,
+            help="\n\n".join(paragraphs),
+            epilog=f"Example: [bold]{example}[/bold]",
+            rich_help_panel=panel,
+        )(command)
+
+
+app = _group(_Main)
+lexicon = _group(
+    _Group,
+    "Check, split and reverse dictionaries, or make one if you have none.",
+    "fipp lexicon cldr en fr -o seed.tsv",
 )
+reproduce = _group(
+    _Group,
+    "Repeat the experiments of the paper, with its figures beside ours.",
+    "fipp reproduce xling vectors/ dictionaries/ --sizes 1k -o xling.md",
+)
+
+_add(
+    app,
+    {
+        "fipp align en.vec fr.vec --dict seed.tsv -o en-fr.fipp": _align.align,
+        "fipp eval en-fr.fipp en.vec fr.vec --test test.tsv --retrieval csls --against older.fipp": _evaluate.evaluate,
+        "fipp translate en-fr.fipp en.vec fr.vec house water -k 3 --retrieval csls": _evaluate.translate,
+        "fipp transform en-fr.fipp en.vec -o en-shared.npy": _convert.transform,
+        "fipp demo --output /tmp/demo": _demo.demo,
+    },
+    "Align and use the result",
+)
+_add(
+    app,
+    {
+        "fipp methods fipp": _methods.methods,
+        "fipp tune en.vec fr.vec --dict seed.tsv --grid epsilon=0.05,0.1 -o en-fr.fipp": _experiments.tune,
+        "fipp compare en.vec fr.vec --dict seed.tsv --test test.tsv --results compared.jsonl": _experiments.compare,
+    },
+    "Choose and compare methods",
+)
+_add(
+    app,
+    {
+        "fipp info en.vec --limit 50000": _info.info,
+        "fipp convert wiki.en.vec.gz -o en.npy --limit 200000": _convert.convert,
+        "fipp similarity en.vec simlex999.tsv wordsim353.tsv --model en-fr.fipp": _words.similarity,
+        "fipp analogies en.vec questions-words.txt --method 3cosmul --model en-fr.fipp": _words.analogies,
+        "fipp download xling:en-hr fasttext:en fasttext:hr -o data": _download.download,
+    },
+    "Vectors and data",
+)
+_add(
+    lexicon,
+    {
+        "fipp lexicon check en-fr.tsv en.vec fr.vec -o found.tsv": _lexicon.check,
+        "fipp lexicon split en-fr.tsv -o seed.tsv --rest test.tsv --size 0.8": _lexicon.split,
+        "fipp lexicon reverse en-fr.tsv -o fr-en.tsv": _lexicon.reverse,
+        "fipp lexicon identical en.vec fr.vec -o seed.tsv --min-length 5": _lexicon.identical,
+        "fipp lexicon numerals en.vec ar.vec -o seed.tsv": _lexicon.numerals,
+        "fipp lexicon cognates en.vec ru.vec -o seed.tsv --max-distance 0.2": _lexicon.cognates,
+        "fipp lexicon cldr en fr -o seed.tsv": _lexicon.cldr,
+    },
+)
+_add(
+    reproduce,
+    {
+        "fipp reproduce xling vectors/ dictionaries/ --sizes 1k --results xling.jsonl -o xling.md": _reproduce.xling,
+        "fipp reproduce documents en.vec fr.vec ted-cldc/ --pair en-fr --dict seed.tsv": _reproduce.documents,
+        "fipp reproduce inference en.vec fr.vec --dict seed.tsv --train multinli_1.0_train.jsonl "
+        "--test xnli.test.tsv --language fr": _reproduce.inference,
+        "fipp reproduce words en.vec fr.vec --dict seed.tsv --source-set simlex999.tsv": _reproduce.words,
+    },
+)
+app.add_typer(lexicon, name="lexicon", rich_help_panel="Vectors and data")
+app.add_typer(reproduce, name="reproduce", rich_help_panel="Choose and compare methods")
 
 
 def _show_version(wanted: bool) -> None:
@@ -56,47 +217,23 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Start with [bold]fipp demo[/bold]: it needs no data, no network and a few seconds.")
+@app.callback(epilog="Start with [bold]fipp demo[/bold]: it needs no data and no network, and takes about a minute.")
 def _fipp(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", metavar=_options.FLAG, callback=_show_version, is_eager=True, help="Show the version and exit."
-        ),
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Bring two embedding spaces together from a few known pairs, and learn how well it worked.
+    """Align two embedding spaces from a few known pairs, and measure how well it worked.
 
-    Results go to standard output; notes, warnings and progress to standard error.
+    Results go to standard output; notes, warnings and progress go to standard error.
 
-    Exit codes: 0 if all went well, 2 if something was wrong with what was given, 130 after Ctrl-C.
+    Exit codes: 0 for success, 2 for a mistake in the command or its files, 130 after Ctrl-C.
     """
-
-
-for _name, _module in {
-    "align": _align,
-    "tune": _tune,
-    "methods": _methods,
-    "compare": _compare,
-    "eval": _evaluate,
-    "translate": _translate,
-    "transform": _transform,
-    "convert": _convert,
-    "info": _info,
-    "similarity": _similarity,
-    "analogies": _analogies,
-    "download": _download,
-    "xling": _xling,
-    "demo": _demo,
-}.items():
-    app.command(_name, epilog=_module.EXAMPLE)(_module.command)
-app.add_typer(_lexicon.app, name="lexicon")
-app.add_typer(_downstream.app, name="downstream")
 
 
 def main() -> None:
     """Run the command line: the entry point of ``fipp``."""
-    # A word or a file name that the terminal's encoding does not have is escaped rather than fatal.
+    # Escape characters that the terminal's encoding does not have instead of failing.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="fipp")

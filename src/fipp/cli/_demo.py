@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from fipp.cli import _auto_report, _console, _files, _options, _tables
+import fipp
+from fipp._progress import Steps
+from fipp.cli import _arguments, _console, _model
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fipp import Alignment, BLIResult
+    from fipp._progress import Progress
     from fipp.datasets import Demo
 
-EXAMPLE = "Example: [bold]fipp demo --output /tmp/demo[/bold]"
-
-# Of the test dictionary, which the map never sees; the last two it gets wrong, as it does one word in six.
+# Words of the test dictionary, which the map never sees. It gets the last two wrong, as it does one word in six.
 WORDS = (
     "coffee", "family", "money", "queen", "white", "guitar",
     "sunday", "learn", "tired", "switzerland", "wife", "eleven",
 )  # fmt: skip
 
-# Of the test dictionary as well: numbers, places, the body, the table, animals.
+# Words of the test dictionary as well: numbers, places, the body, the table, animals.
 PICTURE = (
     "two", "eleven", "thirteen", "hundred", "thousand",
     "london", "vienna", "switzerland", "mexico",
@@ -33,12 +34,13 @@ PICTURE = (
     "goat", "tiger", "sheep", "mouse", "eagle",
 )  # fmt: skip
 
+# The default takes this many times as long as each of the others.
+_WORK = 20
 _SHOWN = 3
 _FILTERED = 10
 
-# Names, methods and settings. First the default, of which the model, the translations and the picture are; then FIPP,
-# ours and as it was published; then Procrustes as it is commonly used, and on vectors that were prepared as
-# FIPP's are, which is the fair comparison.
+# Names, methods and settings. First the default, which makes the model, the translations and the picture; then FIPP,
+# ours and as published; then Procrustes as commonly used, and preprocessed like FIPP, which is the fair comparison.
 _RIVALS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("auto", "auto", {}),
     ("FIPP", "fipp", {}),
@@ -52,71 +54,77 @@ class _Scored(NamedTuple):
     """An alignment and how it did."""
 
     name: str
-    alignment: Alignment
-    cosine: BLIResult
-    csls: BLIResult
+    alignment: fipp.Alignment
+    cosine: fipp.BLIResult
+    csls: fipp.BLIResult
 
 
-def command(
+def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where to put model and picture.")
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where to put the model and the picture.")
     ] = Path("demo-output"),
-    quiet: _options.Quiet = False,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
 ) -> None:
     """Align the bundled English and French vectors, show translations and scores, and draw a picture.
 
-    Needs no data and no network. Everything that is shown is measured on this machine, now.
+    The demo needs no data and no network, and takes about a minute. All results are measured on your machine.
     """
     from fipp.datasets import load_demo
 
-    report = _console.Reporter(quiet)
+    report = _console.Reporter(quiet or as_json)
     output.mkdir(parents=True, exist_ok=True)
     model, picture = output / "en-fr.fipp", output / "en-fr.png"
-    _files.check_output(model)
-    demo = load_demo()
-    report.note(f"English: {len(demo.source):,} words x {demo.source.dim}")
-    report.note(f"French: {len(demo.target):,} words x {demo.target.dim}")
-    report.note(f"dictionary: {len(demo.seed):,} pairs to learn from, {len(demo.test):,} others to test with")
-    report.note("choosing the best of several methods for these vectors takes half a minute or so")
+    _arguments.check_output(model)
+    data = load_demo()
+    report.note(f"English: {len(data.source):,} words x {data.source.dim}")
+    report.note(f"French: {len(data.target):,} words x {data.target.dim}")
+    report.note(f"dictionary: {len(data.seed):,} pairs to learn from, {len(data.test):,} others to test on")
+    report.note("choosing the best of several methods for these vectors takes about a minute")
 
-    scored = []
     with report.progress("aligning and testing") as progress:
-        for done, (name, method, settings) in enumerate(_RIVALS, 1):
-            scored.append(_score(demo, name, method, settings))
-            progress(done, len(_RIVALS))
+        steps = Steps(progress, sum(_WORK if method == "auto" else 1 for _, method, _ in _RIVALS))
+        scored = [
+            _score(data, name, method, settings, steps.part(_WORK if method == "auto" else 1))
+            for name, method, settings in _RIVALS
+        ]
     alignment = scored[0].alignment
-    choice = _auto_report.as_dict(alignment.aligner)
+    _arguments.save(alignment, model)
+    drawn = _draw(alignment, data, picture)
+    if as_json:
+        scores = {row.name: {"cosine": row.cosine.as_dict(), "csls": row.csls.as_dict()} for row in scored}
+        files = {"model": str(model), "picture": str(picture) if drawn else None}
+        _console.show_json({**_model.choice(alignment.aligner), "scores": scores, **files})
+        return
+    _show(scored, data)
+    _console.show("", f"The model is in {model}.")
+    if drawn:
+        _console.show(f"A picture of {len(PICTURE)} pairs before and after alignment is in {picture}.")
+
+
+def _show(scored: list[_Scored], data: Demo) -> None:
+    alignment = scored[0].alignment
+    choice = _model.choice_rows(alignment.aligner)
     if choice:
-        _console.heading("The method: chosen on pairs held out from those to learn from")
-        _console.show(_tables.summary({"chosen": choice["chosen"], "why": _auto_report.why(**choice)}))
-    _console.heading("Words that the map was not learned from; the dictionary's translation in green")
-    _console.show(_translations(alignment, demo))
-    _console.heading(f"Scores on the {len(demo.test)} test pairs, by nearest neighbours (NN) and by CSLS")
+        _console.heading("The method, chosen on held-out pairs of the dictionary")
+        _console.show(_console.summary(choice))
+    _console.heading("Words that the map was not learned from; translations in the dictionary are green")
+    ranked = dict(zip(WORDS, alignment.translate_all(WORDS, _SHOWN), strict=True))
+    _console.show(_console.translations(ranked, right=dict(data.test)))
+    _console.heading(f"Scores on the {len(data.test)} test pairs, by nearest neighbours (NN) and by CSLS")
     _console.show(_scores(scored), _verdict(scored))
     _console.heading("FIPP's filter: seed pairs with the smallest and the largest share of inner products kept")
     _console.show(_filtered(next(row.alignment for row in scored if row.name == "FIPP")))
 
-    alignment.save(model)
-    _console.written.append(model)
-    _console.show("", f"The model is in {model}.")
-    _draw(alignment, demo, picture)
 
-
-def _score(demo: Demo, name: str, method: str, settings: Mapping[str, Any]) -> _Scored:
-    import fipp
-
-    alignment = fipp.align(demo.source, demo.target, demo.seed, method, **settings)
-    by_cosine, by_csls = (alignment.evaluate(demo.test, retrieval=way) for way in ("cosine", "csls"))
+def _score(data: Demo, name: str, method: str, settings: Mapping[str, Any], progress: Progress) -> _Scored:
+    alignment = fipp.align(data.source, data.target, data.seed, method, progress=progress, **settings)
+    by_cosine, by_csls = (alignment.evaluate(data.test, retrieval=way) for way in ("cosine", "csls"))
     return _Scored(name, alignment, by_cosine, by_csls)
 
 
-def _translations(alignment: Alignment, demo: Demo) -> Table:
-    ranked = alignment.translate_all(WORDS, _SHOWN)
-    return _tables.translations(dict(zip(WORDS, ranked, strict=True)), right=dict(demo.test))
-
-
 def _scores(scored: list[_Scored]) -> Table:
-    table = _tables.table("", "NN P@1", "P@5", "MAP", "CSLS P@1", "P@5", "MAP")
+    table = _console.table("", "NN P@1", "P@5", "MAP", "CSLS P@1", "P@5", "MAP")
     for column in table.columns[1:]:
         column.justify = "right"
     for row in scored:
@@ -126,7 +134,7 @@ def _scores(scored: list[_Scored]) -> Table:
 
 
 def _verdict(scored: list[_Scored]) -> str:
-    """Say who is ahead, and whether that means anything."""
+    """Return the best score, and how large a difference may be chance."""
     lines = []
     for way, results in [("NN", [row.cosine for row in scored]), ("CSLS", [row.csls for row in scored])]:
         best = max(result.p_at_1 for result in results)
@@ -138,13 +146,13 @@ def _verdict(scored: list[_Scored]) -> str:
     return "\n".join(lines)
 
 
-def _filtered(alignment: Alignment) -> Table:
+def _filtered(alignment: fipp.Alignment) -> Table:
     """Return the seed pairs whose inner products the filter kept least and most (appendix D.2 of the paper)."""
     aligner, source, target = alignment.aligner, alignment.source, alignment.target
     assert source is not None and target is not None
     kept = aligner.kept_per_pair_
     order = kept.argsort(kind="stable")
-    table = _tables.table("most filtered", "kept", "least filtered", "kept")
+    table = _console.table("most filtered", "kept", "least filtered", "kept")
 
     def cells(place: int) -> tuple[str, str]:
         left, right = aligner.pairs_[place]
@@ -155,15 +163,15 @@ def _filtered(alignment: Alignment) -> Table:
     return table
 
 
-def _draw(alignment: Alignment, demo: Demo, path: Path) -> None:
-    from fipp.exceptions import FippError
+def _draw(alignment: fipp.Alignment, data: Demo, path: Path) -> bool:
+    """Draw the picture, and return whether it was drawn: everything else is useful without matplotlib too."""
     from fipp.report import plot_pairs
 
-    right = dict(demo.test)
+    right = dict(data.test)
     try:
         plot_pairs(alignment, [(word, right[word]) for word in PICTURE], path, names=("English", "French"))
-    except FippError as error:  # without matplotlib everything else still is of use
+    except FippError as error:
         _console.warn(f"no picture was drawn: {error}")
-        return
+        return False
     _console.written.append(path)
-    _console.show(f"A picture of {len(PICTURE)} pairs before and after is in {path}.")
+    return True

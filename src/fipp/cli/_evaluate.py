@@ -1,124 +1,102 @@
-"""`fipp eval`: how well a model finds the translations of a test dictionary."""
+"""`fipp eval` and `fipp translate`: how well a model finds translations, and which ones it finds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fipp.cli import _console, _files, _options, _tables
+import fipp
+from fipp.cli import _arguments, _console
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fipp import Alignment, BLIResult, Lexicon
     from fipp.evaluate import Comparison, SelfEvaluation
 
-EXAMPLE = (
-    "Example: [bold]fipp eval en-fr.fipp en.vec fr.vec --dict test.tsv --retrieval csls --against older.fipp[/bold]"
-)
 
-
-def command(
-    model: _options.Model,
-    source: _options.Source,
-    target: _options.Target,
-    dictionary: Annotated[
+def evaluate(
+    model: _arguments.Model,
+    source: _arguments.Source,
+    target: _arguments.Target,
+    test: Annotated[
         Path | None,
         typer.Option(
-            "--dict",
             metavar="TEST",
-            help="Pairs that the model was not learned from, one a line. Without it, seed pairs are cross-validated.",
+            help="Test dictionary: pairs that the model was not learned from, one per line. Without it, the seed pairs "
+            "are cross-validated.",
         ),
     ] = None,
-    retrieval: _options.Retrieval = "nn",
-    beta: _options.Beta = _options.BETA,
+    retrieval: _arguments.Retrieval = "nn",
+    beta: _arguments.Beta = _arguments.BETA,
     against: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MODEL2",
-            help="Compare with another model of the same vectors, query by query: is the difference more than chance?",
-        ),
+        Path | None, typer.Option(metavar="MODEL2", help="Test whether the difference from another model is chance.")
     ] = None,
-    interval: Annotated[
-        bool, typer.Option("--interval", metavar=_options.FLAG, help="Add bootstrap confidence intervals.")
-    ] = False,
+    interval: Annotated[bool, typer.Option("--interval", help="Add bootstrap confidence intervals.")] = False,
     level: Annotated[
         float, typer.Option(metavar="L", help="Confidence level of --interval and --against, between 0 and 1.")
     ] = 0.95,
     bands: Annotated[
-        bool,
-        typer.Option(
-            "--bands",
-            metavar=_options.FLAG,
-            help="Add scores by frequency of the source word, whose row number tells it.",
-        ),
+        bool, typer.Option("--bands", help="Add scores by frequency of the source word, taken from its row number.")
     ] = False,
     edges: Annotated[
-        str | None,
-        typer.Option(
-            "--band-edges", metavar="1000,5000,…", help="Row numbers at which the next band begins; implies --bands."
-        ),
+        str | None, typer.Option("--band-edges", metavar="1000,5000,…", help="Rows where bands begin; implies --bands.")
     ] = None,
-    reverse_dict: _options.ReverseDict = False,
-    limit: _options.Limit = None,
-    max_memory: _options.MaxMemory = None,
-    as_json: _options.Json = False,
-    quiet: _options.Quiet = False,
+    reverse_dict: _arguments.ReverseDict = False,
+    limit: _arguments.Limit = None,
+    max_memory: _arguments.MaxMemory = None,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
 ) -> None:
-    """Measure how well MODEL finds the translations of a test dictionary.
+    """Measure how well a model finds the translations of a test dictionary.
 
-    Pairs that are not in both vocabularies cannot be looked up; the coverage says how many could. Pairs that the model
-    was learned from are counted, and the scores without them stand below.
+    Pairs with a word that has no vector are left out; the coverage shows how many were found. If the model was learned
+    from some of the pairs, the scores without them are shown as well.
 
-    MAP takes each source word once, with all of its translations; per line, each line of the file counts by itself, as
-    in the papers of FIPP and XLING.
+    MAP counts each source word once, with all of its translations. MAP per line counts each line of the file, as in the
+    papers of FIPP and XLING.
 
-    Without a test dictionary, maps are learned from parts of the seed pairs and tried on the others, and mutual nearest
-    neighbours counted; models that learned from no known pairs are refused.
+    Without --test, maps are learned from parts of the seed pairs and tested on the others. That is refused for models
+    that were learned without known pairs.
     """
-    from fipp import Alignment
-    from fipp.evaluate._slices import BANDS
-    from fipp.exceptions import FippError
-    from fipp.linalg._memory import parse_memory
-    from fipp.retrieve._options import check_beta, check_retrieval
+    from fipp.evaluate import compare
+    from fipp.evaluate._bli import MEASURES
 
     report = _console.Reporter(quiet or as_json)
-    check_retrieval(retrieval)
-    check_beta(beta)
-    parse_memory(max_memory)
+    _arguments.check_retrieval(retrieval, beta, max_memory)
     if not 0 < level < 1:
         raise FippError(f"--level must be between 0 and 1, such as 0.95, not {level:g}")
-    chosen = _parse_edges(edges) if edges is not None else list(BANDS) if bands else None
-    needless = {"--against": against is not None, "--beta": beta != _options.BETA, "--reverse-dict": reverse_dict}
-    for option in needless if dictionary is None else ():
+    chosen = bands if edges is None else _parse_edges(edges)
+    needless = {"--against": against is not None, "--beta": beta != _arguments.BETA, "--reverse-dict": reverse_dict}
+    for option in needless if test is None else ():
         if needless[option]:
-            raise FippError(f"{option} is for a test dictionary: give one with --dict")
-    lexicon = None if dictionary is None else _files.load_lexicon(dictionary, reverse=reverse_dict)
+            raise FippError(f"{option} needs a test dictionary: give one with --test")
+    lexicon = None if test is None else _arguments.load_lexicon(test, reverse=reverse_dict)
     if against is not None:
-        Alignment.load(against)  # a wrong file is refused before anything long is done
-    alignment = _files.load_alignment(model, source, target, report, limit=limit)
+        fipp.Alignment.load(against)  # refuse a wrong file before anything long is done
+    alignment = _arguments.load_alignment(model, source, target, report, limit=limit)
 
-    def evaluate(alignment: Alignment, lexicon: Lexicon | None) -> BLIResult | SelfEvaluation:
+    def measure(alignment: fipp.Alignment, lexicon: fipp.Lexicon | None) -> fipp.BLIResult | SelfEvaluation:
         with report.progress("ranking" if lexicon is not None else "cross-validating") as progress:
             if lexicon is None:
                 return alignment.evaluate(retrieval=retrieval, max_memory=max_memory, progress=progress)
             return alignment.evaluate(lexicon, retrieval=retrieval, beta=beta, max_memory=max_memory, progress=progress)
 
-    result = evaluate(alignment, lexicon)
+    result = measure(alignment, lexicon)
     comparisons: list[Comparison] = []
     if against is not None:
-        other = Alignment.load(against, alignment.source, alignment.target)
-        comparisons = _compare(result, evaluate(other, lexicon), level)
+        other = measure(fipp.Alignment.load(against, alignment.source, alignment.target), lexicon)
+        assert isinstance(result, fipp.BLIResult) and isinstance(other, fipp.BLIResult)
+        comparisons = [compare(result, other, name, level=level) for name in MEASURES]
     if as_json:
-        told = result.as_dict(interval=level if interval else None, bands=chosen or False)
+        told = result.as_dict(interval=level if interval else None, bands=chosen)
         if comparisons:
-            told["against"] = {
-                "model": str(against),
-                "measures": {comparison.measure: comparison.as_dict() for comparison in comparisons},
-            }
+            measures = {comparison.measure: comparison.as_dict() for comparison in comparisons}
+            told["against"] = {"model": str(against), "measures": measures}
         _console.show_json(told)
     else:
         _show(result, level if interval else None, chosen)
@@ -126,24 +104,11 @@ def command(
 
 
 def _parse_edges(text: str) -> list[int]:
-    from fipp.evaluate._slices import check_edges
-    from fipp.exceptions import FippError
-
-    try:
-        edges = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise FippError(f"--band-edges takes row numbers such as 1000,5000,20000, not {text!r}") from None
-    check_edges(edges)
+    parts = text.split(",")
+    edges = [int(part) for part in parts if part.strip().isdecimal()]
+    if len(edges) < len(parts) or edges != sorted({*edges} - {0}):
+        raise FippError(f"--band-edges takes rising row numbers such as 1000,5000,20000, not {text!r}")
     return edges
-
-
-def _compare(first: BLIResult | SelfEvaluation, second: BLIResult | SelfEvaluation, level: float) -> list[Comparison]:
-    from fipp import BLIResult
-    from fipp.evaluate import compare
-    from fipp.evaluate._bli import MEASURES
-
-    assert isinstance(first, BLIResult) and isinstance(second, BLIResult)
-    return [compare(first, second, measure, level=level) for measure in MEASURES]
 
 
 def _show_comparisons(comparisons: list[Comparison], against: Path | None) -> None:
@@ -151,7 +116,7 @@ def _show_comparisons(comparisons: list[Comparison], against: Path | None) -> No
         return
     _console.heading(f"against {against.name}, on the same {comparisons[0].pairs:,} queries")
     interval = f"{100 * comparisons[0].level:g} % interval"
-    table = _tables.table("", "this", "other", "difference", interval, "p")
+    table = _console.table("", "this", "other", "difference", interval, "p")
     for one in comparisons:
         ends = f"{one.low:+.4f} to {one.high:+.4f}"
         scores = f"{one.first:.4f}", f"{one.second:.4f}", f"{one.difference:+.4f}"
@@ -159,37 +124,35 @@ def _show_comparisons(comparisons: list[Comparison], against: Path | None) -> No
     _console.show(table)
 
 
-def _show(result: BLIResult | SelfEvaluation, level: float | None, edges: list[int] | None) -> None:
-    from fipp import BLIResult
-
-    scores = result if isinstance(result, BLIResult) else result.cross_validation
-    if not isinstance(result, BLIResult):
+def _show(result: fipp.BLIResult | SelfEvaluation, level: float | None, bands: bool | list[int]) -> None:
+    scores = result if isinstance(result, fipp.BLIResult) else result.cross_validation
+    if not isinstance(result, fipp.BLIResult):
         _console.heading(f"no test dictionary: {result.folds}-fold cross-validation on the seed pairs")
     columns = {"score": scores}
     if scores.seen_pairs and scores.unseen is not None:
         columns["without seed pairs"] = scores.unseen
     _console.show(_table(columns, level))
-    if edges is not None:
+    if bands:
         _console.heading("by row number of the source word, frequent words first")
-        _console.show(_table(scores.by_band(edges), level))
-    if not isinstance(result, BLIResult):
+        _console.show(_table(scores.by_band() if bands is True else scores.by_band(bands), level))
+    if not isinstance(result, fipp.BLIResult):
         _console.show(
             f"mutual nearest neighbours: {100 * result.mutual_rate:.1f} % of the first {result.words:,} words, "
             f"mean CSLS {result.mean_csls:.4f}"
         )
 
 
-def _table(results: Mapping[str, BLIResult], level: float | None) -> Table:
-    """Return a table with a column for each result: many columns of numbers would not fit on a narrow terminal."""
-    table = _tables.table("", *results)
+def _table(results: Mapping[str, fipp.BLIResult], level: float | None) -> Table:
+    """Return a table with a column for each result: a row for each would not fit on a narrow terminal."""
+    table = _console.table("", *results)
     for cells in zip(*(_cells(result, level) for result in results.values()), strict=True):
         if any(cell for _, cell in cells):
             table.add_row(cells[0][0], *(cell for _, cell in cells))
     return table
 
 
-def _cells(result: BLIResult, level: float | None) -> list[tuple[str, str]]:
-    """Return what a result says, each with its name; empty where it is not known."""
+def _cells(result: fipp.BLIResult, level: float | None) -> list[tuple[str, str]]:
+    """Return names and values of what a result shows; a value is empty if it is not known."""
     from fipp.evaluate._bli import MEASURES
 
     def scored(measure: str) -> tuple[str, str]:
@@ -205,9 +168,72 @@ def _cells(result: BLIResult, level: float | None) -> list[tuple[str, str]]:
         scored("map"),
         ("MAP per line", counted(result.map_per_line, ".4f")),
         *(scored(measure) for measure in MEASURES if measure != "map"),
-        ("coverage", f"{result.pairs:,} of {result.total:,} ({100 * result.coverage:.1f} %)"),
+        ("coverage", _console.share(result.pairs, result.total)),
         ("lines", counted(result.lines)),
         ("pairs in the seed", counted(result.seen_pairs)),
         ("words in the seed", counted(result.seen_words)),
         ("retrieval", result.retrieval),
     ]
+
+
+def translate(
+    model: _arguments.Model,
+    source: _arguments.Source,
+    target: _arguments.Target,
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORD", help="Source words; - reads them from standard input, one per line.")
+    ],
+    count: Annotated[int, typer.Option("-k", metavar="K", min=1, help="Number of translations per word.")] = 5,
+    retrieval: _arguments.Retrieval = "nn",
+    beta: _arguments.Beta = _arguments.BETA,
+    limit: _arguments.Limit = None,
+    max_memory: _arguments.MaxMemory = None,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
+) -> None:
+    """Show the target words nearest to each source word, with their scores.
+
+    Unknown words are listed on standard error and left out. If no word is known, the exit code is 2.
+    """
+    report = _console.Reporter(quiet or as_json)
+    _arguments.check_retrieval(retrieval, beta, max_memory)
+    asked = list(_read(words))
+    alignment = _arguments.load_alignment(model, source, target, report, limit=limit)
+    assert alignment.source is not None
+    known, unknown = _divide(asked, alignment.source)
+    with report.progress("translating") as progress:
+        found = alignment.translate_all(
+            known, count, retrieval=retrieval, beta=beta, max_memory=max_memory, progress=progress
+        )
+    translations = dict(zip(known, found, strict=True))
+    if as_json:
+        answers = {word: [best._asdict() for best in ranked] for word, ranked in translations.items()}
+        _console.show_json({"retrieval": retrieval, "translations": answers, "unknown": unknown})
+    else:
+        _console.show(_console.translations(translations))
+
+
+def _read(words: Iterable[str]) -> Iterable[str]:
+    """Yield each word once, with the lines of standard input in place of ``-``."""
+    seen = set()
+    for word in words:
+        for line in sys.stdin if word == "-" else [word]:
+            stripped = line.strip()
+            if stripped and stripped not in seen:
+                seen.add(stripped)
+                yield stripped
+
+
+def _divide(words: Sequence[str], source: fipp.Vectors) -> tuple[list[str], list[str]]:
+    """Return the words that the source has and those that it does not have; warn about the latter."""
+    if not words:
+        raise FippError("there are no words to translate: standard input was empty")
+    rows = source.find(words)
+    known = [word for word, row in zip(words, rows, strict=True) if row >= 0]
+    unknown = [word for word, row in zip(words, rows, strict=True) if row < 0]
+    names = ", ".join(map(repr, unknown))
+    if not known:
+        raise FippError(f"not among the {len(source):,} source words: {names}")
+    if unknown:
+        _console.warn(f"not among the {len(source):,} source words and left out: {names}")
+    return known, unknown

@@ -154,7 +154,7 @@ def _xnli(_: str) -> Iterator[RemoteFile]:
 
 BY_HAND = {
     "ted-cldc": "its page, http://www.clg.ox.ac.uk/tedcldc.html, links to the archive of TED-CLDC, but that is no "
-    "protected address. Fetch it there; `fipp downstream documents` reads the archive as it is",
+    "protected address. Fetch it there; `fipp reproduce documents` reads the archive as it is",
 }
 """Data sets that are not downloaded, and how to get them."""
 

@@ -1,4 +1,4 @@
-"""`fipp downstream`."""
+"""`fipp reproduce`."""
 
 import json
 
@@ -56,7 +56,7 @@ def nli(space):
 
 def documents(space, ted, *options):
     return [
-        "downstream",
+        "reproduce",
         "documents",
         space.source,
         space.target,
@@ -101,7 +101,7 @@ def test_documents_by_the_network_keep_their_training(run, space, ted):
 
 
 def test_inference_shows_each_method_beside_the_paper(run, space, nli):
-    command = ["downstream", "inference", space.source, space.target, "--dict", space.seed, *nli]
+    command = ["reproduce", "inference", space.source, space.target, "--dict", space.seed, *nli]
     done = run(*command, "--classifier", "logistic", "--methods", "procrustes,fipp", "--sample", 100)
     assert done.exit_code == 0, done.stderr
     assert "XNLI, en-fr, logistic: accuracy" in done.stdout and "0.509" in done.stdout and "0.534" in done.stdout
@@ -110,7 +110,7 @@ def test_inference_shows_each_method_beside_the_paper(run, space, nli):
 
 def test_inference_by_the_network(run, space, nli):
     pytest.importorskip("torch", reason="torch is not installed")
-    command = ["downstream", "inference", space.source, space.target, "--dict", space.seed, *nli]
+    command = ["reproduce", "inference", space.source, space.target, "--dict", space.seed, *nli]
     done = run(*command, "--methods", "fipp", "--hidden", 4, "--epochs", 1, "--json")
     assert done.exit_code == 0, done.stderr
     (row,) = json.loads(done.stdout)["methods"]
@@ -124,7 +124,7 @@ def test_words_are_measured_within_and_across_in_one_command(run, space):
     within_target.write_text(within.read_text().replace("e", "f"))
     across = space.folder / "across.csv"
     across.write_text("".join(f"e{i},f{7 * i % 300},{i % 5}\n" for i in range(1, 60)))
-    command = ["downstream", "words", space.source, space.target, "--dict", space.seed, "--methods", "fipp,procrustes"]
+    command = ["reproduce", "words", space.source, space.target, "--dict", space.seed, "--methods", "fipp,procrustes"]
     command += ["--source-set", within, "--target-set", within_target, "--across", across]
     told = json.loads(run(*command, "--json").stdout)["methods"]
     assert [row["method"] for row in told] == ["fipp", "procrustes"]
@@ -142,7 +142,7 @@ def test_words_are_measured_within_and_across_in_one_command(run, space):
         (["--methods", "magic"], "no method 'magic'; known are none, fipp"),
         (["--classifier", "svm"], "no classifier 'svm'"),
         (["--pair", "de-en"], "no folder de-en/train; it has en-fr, fr-en"),
-        (["--methods", "none"], "no method gave a result; none: vectors of 12 and 8 dimensions"),
+        (["--methods", "none"], "no method succeeded; none: vectors of 12 and 8 dimensions"),
     ],
 )
 def test_mistakes_are_told(run, space, ted, options, message):
@@ -165,7 +165,7 @@ def test_a_method_that_finds_pairs_by_their_spelling_gets_no_others(rng):
 
 
 def test_words_without_a_set_or_a_method_are_refused(run, space):
-    command = ["downstream", "words", space.source, space.target, "--dict", space.seed]
+    command = ["reproduce", "words", space.source, space.target, "--dict", space.seed]
     assert "name a set" in run(*command).stderr
     assert "besides none" in run(*command, "--across", _scored(space), "--methods", "none").stderr
 
@@ -195,10 +195,10 @@ def test_figures_that_the_paper_marks_as_unsuccessful_are_marked(run, space, ted
     }
     assert marked == {"gwa": 9, "muse-adversarial": 5, "icp": 2, "fipp": 0, "none": 0, "muse": 0}
     done = run(*documents(space, ted, "--classifier", "logistic", "--methods", "gwa,fipp", "--limit", 50))
-    assert "0.209*" in done.stdout and "0.433*" not in done.stdout and "paper's own mark" in done.stdout
+    assert "0.209*" in done.stdout and "0.433*" not in done.stdout and "marked in the paper" in done.stdout
 
 
 @pytest.mark.parametrize("task", ["documents", "inference", "words"])
 def test_every_task_explains_itself_with_an_example(run, task):
-    done = run("downstream", task, "--help")
-    assert done.exit_code == 0 and f"Example: fipp downstream {task}" in " ".join(done.stdout.split())
+    done = run("reproduce", task, "--help")
+    assert done.exit_code == 0 and f"Example: fipp reproduce {task}" in " ".join(done.stdout.split())

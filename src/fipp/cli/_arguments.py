@@ -1,0 +1,256 @@
+"""Arguments and options that several commands share, and how what they name is read, checked and written."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import fipp
+from fipp.cli import _console
+from fipp.exceptions import FippError
+
+if TYPE_CHECKING:
+    from fipp.aligners import BaseAligner
+    from fipp.cli._console import Reporter
+    from fipp.io import LoadReport
+
+ANY_FORMAT = "in any format that [bold]fipp info[/bold] can read."
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that [bold]fipp align[/bold] wrote.")]
+Source = Annotated[Path, typer.Argument(metavar="SRC", help=f"Source vectors, {ANY_FORMAT}")]
+Target = Annotated[
+    Path, typer.Argument(metavar="TGT", help="Target vectors; they may have a different number of dimensions.")
+]
+Seed = Annotated[
+    Path, typer.Option("--dict", metavar="SEED", help="Seed dictionary, one pair per line: source word, target word.")
+]
+Method = Annotated[
+    str, typer.Option(metavar="NAME", help="The alignment method; [bold]fipp methods[/bold] lists them.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Change a setting of the method; repeatable. [bold]fipp methods NAME[/bold] lists them.",
+    ),
+]
+Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Read only the first N words of each vector file.")]
+MaxMemory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Limit of working memory, besides the vectors, such as 2GB.")
+]
+Retrieval = Annotated[
+    str,
+    typer.Option(
+        metavar="nn|csls|isf|dualis|dot",
+        help="How target words are ranked: by cosine (nn), by CSLS, which corrects for hubs, by inverted softmax over "
+        "the source (isf) or over both sides (dualis), or by inner product (dot).",
+    ),
+]
+Beta = Annotated[
+    float, typer.Option(metavar="B", help="β of isf and dualis; larger values give the nearest words more weight.")
+]
+BETA = 30.0
+RandomState = Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")]
+Format = Annotated[str, typer.Option(metavar="markdown|csv|latex", help="Format of the tables.")]
+TablesOutput = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the tables to a file.")
+]
+Results = Annotated[
+    Path | None, typer.Option(metavar="FILE.jsonl", help="Save finished results here, and do not compute them again.")
+]
+ReverseDict = Annotated[
+    bool, typer.Option("--reverse-dict", help="The dictionary lists the target word first on each line.")
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse files with rows that cannot be used.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and no notes.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no notes and no progress.")]
+
+FORMATS = ("markdown", "csv", "latex")
+
+
+def split_names(names: str | None) -> list[str] | None:
+    """Return names that were separated by commas, in lower case."""
+    return None if names is None else [name.strip().lower() for name in names.split(",") if name.strip()]
+
+
+def parse_value(text: str) -> Any:
+    """Return the value of a setting as the library expects it: None, a truth value, a number or a word.
+
+    Examples
+    --------
+    >>> [parse_value(text) for text in ("none", "true", "3", "0.5", "unit")]
+    [None, True, 3, 0.5, 'unit']
+    """
+    named = {"none": None, "true": True, "false": False}
+    if text.lower() in named:
+        return named[text.lower()]
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def parse_assignments(given: Iterable[str] | None, option: str, example: str) -> dict[str, str]:
+    """Return the text after the equals sign by the name before it.
+
+    Examples
+    --------
+    >>> parse_assignments(["self-learning = 20"], "--set", "epsilon=0.1")
+    {'self_learning': '20'}
+    """
+    parsed = {}
+    for text in given or ():
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not name or not value:
+            raise FippError(f"{option} takes a setting and its value, such as {example}, not {text!r}")
+        parsed[name.replace("-", "_")] = value
+    return parsed
+
+
+def parse_settings(settings: list[str] | None, random_state: int | None = None) -> dict[str, Any]:
+    """Return the values of ``--set``, and of ``--random-state`` if it was given."""
+    assigned = parse_assignments(settings, "--set", "epsilon=0.1")
+    parsed = {name: parse_value(value) for name, value in assigned.items()}
+    return parsed if random_state is None else {**parsed, "random_state": random_state}
+
+
+def make_aligner(method: str, settings: Mapping[str, Any], max_memory: str | None = None) -> BaseAligner:
+    """Return an aligner with the settings that were given, and refuse now what ``fit`` would refuse later."""
+    from fipp import _inputs
+    from fipp.linalg import parse_memory
+    from fipp.preprocess import make_preprocess
+
+    aligner = _inputs.make_aligner(method, settings)
+    if "max_memory" in aligner.get_params(deep=False) and max_memory is not None:
+        aligner.set_params(max_memory=max_memory)
+    aligner._validate_params()
+    make_preprocess(aligner.preprocess)
+    parse_memory(max_memory)
+    return aligner
+
+
+def plain_settings(aligner: BaseAligner) -> dict[str, Any]:
+    """Return the settings as JSON can hold them; a transformer is written as Python would write it.
+
+    Examples
+    --------
+    >>> from fipp import Procrustes
+    >>> from fipp.preprocess import Centre
+    >>> plain_settings(Procrustes(preprocess=Centre()))
+    {'preprocess': 'Centre()'}
+    """
+    return {
+        name: value if isinstance(value, (str, int, float, bool, type(None))) else " ".join(str(value).split())
+        for name, value in aligner.get_params(deep=False).items()
+    }
+
+
+def check_retrieval(retrieval: str, beta: float = BETA, max_memory: str | None = None) -> None:
+    """Refuse now what the ranking would refuse later."""
+    from fipp.linalg import parse_memory
+    from fipp.retrieve import _options
+
+    _options.check_retrieval(retrieval)
+    _options.check_beta(beta)
+    parse_memory(max_memory)
+
+
+def check_format(format: str) -> None:
+    """Refuse an unknown format of tables."""
+    if format not in FORMATS:
+        raise FippError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}, or use --json")
+
+
+def load_vectors(
+    path: Path, report: Reporter, *, limit: int | None = None, strict: bool = False, words: set[str] | None = None
+) -> fipp.Vectors:
+    """Read vectors and report how many there are."""
+    with report.progress(f"reading {path.name}"):
+        vectors = fipp.Vectors.load(path, limit=limit, strict=strict, words=words)
+    if not _warn_of_defects(vectors.report):
+        report.note(f"{path.name}: {len(vectors):,} words x {vectors.dim}")
+    return vectors
+
+
+def load_both(source: Path, target: Path, report: Reporter, **options: Any) -> tuple[fipp.Vectors, fipp.Vectors]:
+    """Read the vectors of both sides."""
+    return load_vectors(source, report, **options), load_vectors(target, report, **options)
+
+
+def load_lexicon(path: Path, *, strict: bool = False, reverse: bool = False, **options: Any) -> fipp.Lexicon:
+    """Read a dictionary, and warn if some of its lines could not be used; ``reverse`` swaps the words of each pair."""
+    lexicon = fipp.Lexicon.load(path, strict=strict, **options)
+    _warn_of_defects(lexicon.report)
+    return lexicon.reverse() if reverse else lexicon
+
+
+def _warn_of_defects(report: LoadReport | None) -> bool:
+    remarks = report.summary() if report else None
+    if remarks:
+        _console.warn(remarks)
+    return bool(remarks)
+
+
+def load_words(path: Path) -> set[str]:
+    """Read words, one per line."""
+    from fipp.io._stream import read_batches
+
+    lines = (line.decode("utf-8", "replace").strip() for batch in read_batches(path) for line in batch)
+    words = {line for line in lines if line}
+    if not words:
+        raise FippError(f"{path} contains no words")
+    return words
+
+
+def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *, limit: int | None) -> fipp.Alignment:
+    """Read a model with the vectors of both sides."""
+    fipp.Alignment.load(model)  # refuse a wrong file before the vectors are read, which takes longer
+    return fipp.Alignment.load(model, *load_both(source, target, report, limit=limit))
+
+
+def save(result: fipp.Alignment | fipp.Vectors | fipp.Lexicon, output: Path) -> None:
+    """Write a result to a file, and remember that for the message after Ctrl-C."""
+    result.save(output)
+    _console.written.append(output)
+
+
+def write_text(text: str, output: Path | None) -> None:
+    """Write text to a file, whole or not at all; without a file, to standard output."""
+    from fipp.io._atomic import atomic_path
+
+    if output is None:
+        sys.stdout.write(text)
+        return
+    with atomic_path(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    _console.written.append(output)
+
+
+def check_output(output: Path | None, *inputs: Path | None) -> None:
+    """Raise a FippError now if ``output`` could not be written after the long work, or would overwrite an input."""
+    from fipp.io._atomic import atomic_path
+
+    if output is None:
+        return
+    replaced = [path for path in _files_of(output) if path.exists()]
+    for read in (path for given in inputs if given is not None for path in _files_of(given)):
+        if any(read.exists() and read.samefile(path) for path in replaced):
+            raise FippError(f"{output} would overwrite the input {read}; give it another name")
+    with suppress(_NotNow), atomic_path(output):
+        raise _NotNow
+
+
+class _NotNow(Exception):  # noqa: N818
+    """Leaves a block that would write a file."""
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return the file, and its companion if it may be a matrix (.npy) with its words beside it (.txt)."""
+    beside = {".npy": ".txt", ".txt": ".npy"}.get(path.suffix.lower())
+    return [path] if beside is None else [path, path.with_suffix(beside)]
