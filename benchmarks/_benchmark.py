@@ -20,7 +20,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 import fipp
-from fipp.io._atomic import atomic_path
+from fipp.io import atomic_path
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "docs" / "results" / "data"

@@ -57,7 +57,7 @@ def fuzz(name: str, seconds: int, memory: int) -> int:
     import atheris
 
     with atheris.instrument_imports(include=["fipp.io"]):
-        import fipp.io._formats  # noqa: F401
+        import fipp.io  # noqa: F401
         from fipp.exceptions import FippError
         from fipp.io import Vectors
 

@@ -19,8 +19,7 @@ from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
 from fipp.evaluate._seen import seed_keys, seen_queries
 from fipp.evaluate._slices import Slice
 from fipp.exceptions import FippError, warn
-from fipp.io import Lexicon, Vectors
-from fipp.io._model import read_model, write_model
+from fipp.io import Lexicon, Vectors, read_model, write_model
 from fipp.linalg import Progress
 from fipp.retrieve import neighbours
 from fipp.retrieve._options import corrects_hubs

@@ -7,7 +7,7 @@ from typing import Any
 
 from fipp.exceptions import FippError
 
-_PACKAGES = {"ot": "POT", "faiss": "faiss-cpu", "babel": "Babel"}
+_PACKAGES = {"ot": "POT", "faiss": "faiss-cpu", "babel": "Babel", "backports": "backports.zstd"}
 """Names of packages that differ from the names of their modules."""
 
 

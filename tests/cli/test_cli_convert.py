@@ -7,7 +7,7 @@ import pytest
 
 from fipp import Alignment, Vectors
 from fipp.evaluate import describe_space
-from fipp.io._model import read_model, write_model
+from fipp.io import read_model, write_model
 
 
 @pytest.fixture

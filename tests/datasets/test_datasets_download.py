@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from fipp import Lexicon
 from fipp.cli import app
 from fipp.datasets import _registry, download, find_data_set
-from fipp.datasets._archive import extract
+from fipp.datasets._download import extract
 from fipp.exceptions import FippError
 
 MUSE = "/dl.fbaipublicfiles.com/arrival/dictionaries/en-hr"
@@ -101,13 +101,13 @@ def test_a_known_checksum_is_compared_unless_told_otherwise(mirror, known, tmp_p
 
 def test_a_folder_in_the_place_of_a_file_is_a_readable_error(mirror, tmp_path):
     (tmp_path / "muse" / "en-hr.txt").mkdir(parents=True)
-    with pytest.raises(FippError, match="is in the way"):
+    with pytest.raises(FippError, match="exists and is not a file"):
         download("muse:en-hr", tmp_path)
 
 
 def test_a_file_in_the_place_of_the_folder_is_a_readable_error(mirror, tmp_path):
     (tmp_path / "muse").write_text("")
-    with pytest.raises(FippError, match="cannot make the folder"):
+    with pytest.raises(FippError, match="cannot create the folder"):
         download("muse:en-hr", tmp_path)
 
 
@@ -128,7 +128,7 @@ def test_only_the_wanted_member_is_taken_from_an_archive_which_is_transferred_on
 
 def test_a_member_with_a_wrong_checksum_is_not_kept(mirror, tmp_path):
     mirror.pages[GLOVE] = Page(zipped(glove__6B__50d__txt=b"cat 1"))
-    with pytest.raises(FippError, match="has another checksum"):
+    with pytest.raises(FippError, match="does not have the checksum"):
         download("glove:6B.50d", tmp_path)
     assert os.listdir(tmp_path / "glove") == ["glove.6B.zip"]
 
@@ -141,7 +141,7 @@ def test_a_damaged_archive_is_a_readable_error(tmp_path, damage):
     with zipfile.ZipFile(stored, "w") as archive:
         archive.writestr("x.txt", "cat cat")
     (tmp_path / "x.zip").write_bytes(damage(stored.getvalue()))
-    with pytest.raises(FippError, match="no zip archive that can be read"):
+    with pytest.raises(FippError, match="not a zip archive that can be read"):
         extract(tmp_path / "x.zip", "x.txt", tmp_path / "x.txt")
     assert os.listdir(tmp_path) == ["x.zip"]
 
@@ -193,9 +193,9 @@ def test_the_list_tells_every_family_and_the_files_of_one():
     ("arguments", "message"),
     [
         ((), "error: name a data set"),
-        (("word2vec",), "error: no data set is called 'word2vec'"),
-        (("muse:en-hr", "nonsense"), "error: no data set is called 'nonsense'"),
-        (("fasttext:xx",), "is not there (404): check the name"),
+        (("word2vec",), "error: there is no data set 'word2vec'"),
+        (("muse:en-hr", "nonsense"), "error: there is no data set 'nonsense'"),
+        (("fasttext:xx",), "does not exist (404): check the name"),
         (("muse:en-hr", "--timeout", "0"), "error: timeout"),
     ],
 )

@@ -88,7 +88,7 @@ def test_without_a_version_halves_are_put_together_only_if_a_checksum_tells(serv
 
 def test_the_next_run_goes_on_where_the_last_one_failed(server, target):
     server.pages["/x"] = Page(BODY, cut_after=[10_000, 0, 0, 0, 0, 0, 0, 0])
-    with pytest.raises(FippError, match=r"in a row\. What has come is kept"):
+    with pytest.raises(FippError, match=r"in a row\. The bytes received are kept"):
         fetch(f"{server.url}/x", target)
     assert names(target.parent) == [".x.bin.part", ".x.bin.part.json"]
     server.pages["/x"] = Page(BODY)
@@ -150,7 +150,8 @@ def test_a_wrong_checksum_leaves_the_old_file(server, target):
 
 
 @pytest.mark.parametrize(
-    ("status", "message"), [(404, "is not there"), (410, "is not there"), (403, "the server refuses"), (401, "refuses")]
+    ("status", "message"),
+    [(404, "does not exist"), (410, "does not exist"), (403, "the server refused"), (401, "refused")],
 )
 def test_what_no_attempt_can_mend_is_said_at_once_and_leaves_nothing(server, target, status, message):
     server.pages["/x"] = Page(status=status)
@@ -241,7 +242,7 @@ def test_redirects_in_a_circle_end(server, target):
     ],
 )
 def test_only_web_addresses_are_opened(target, url):
-    with pytest.raises(FippError, match="is no address"):
+    with pytest.raises(FippError, match="is not an address"):
         fetch(url, target)
     assert names(target.parent) == []
 

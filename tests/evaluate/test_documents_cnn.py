@@ -9,7 +9,7 @@ from downstream_samples import TOPICS, topical
 import fipp
 from fipp.evaluate.documents import CNNClassifier, DocumentCorpus, encode, transfer
 from fipp.exceptions import FippError
-from fipp.io._model import read_model, write_model
+from fipp.io import read_model, write_model
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

@@ -10,7 +10,7 @@ import pytest
 from fipp import Alignment, FippError, FippWarning, Lexicon, Procrustes, Vectors, align
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.evaluate import bli
-from fipp.io._model import read_model, write_model
+from fipp.io import read_model, write_model
 
 SEED = Lexicon([(f"en{i}", f"fr{i}") for i in range(60)])
 FRESH = Lexicon([(f"en{i}", f"fr{i}") for i in range(60, 100)])

@@ -6,7 +6,7 @@ import struct
 import numpy as np
 
 from fipp.io import Vectors
-from fipp.io._hashing import hash_spans, murmur2
+from fipp.io._ngrams import hash_spans, murmur2
 
 WORDS = ("cat", "dog", "čvor", "running")
 MATRIX = np.array([[1, -0.0, 3], [1e-45, 0.5, -7], [0.1, 1e38, 2], [1 / 3, 4, 5]], dtype=np.float32)

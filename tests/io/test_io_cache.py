@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from fipp.exceptions import FippError
-from fipp.io import Vectors, _cache, _text
+from fipp.io import Vectors, _cache
 from fipp.io._cache import cache_folder
+from fipp.io.formats import _text
 
 ROWS, DIMENSIONS = 700, 400
 

@@ -8,7 +8,7 @@ from io_samples import WORDS, floret
 
 from fipp.exceptions import FippError
 from fipp.io import Vectors
-from fipp.io._hashing import murmur3
+from fipp.io._ngrams import murmur3
 
 # Published by others for MurmurHash3_x64_128: input, seed, and the two halves of the result.
 KNOWN = [

@@ -11,6 +11,7 @@ from io_samples import MATRIX, SAMPLES, VECTORS, WORDS, WRITTEN
 
 from fipp.exceptions import FippError
 from fipp.io import SubwordVectors, Vectors
+from fipp.io._table import Table
 
 
 @pytest.mark.parametrize("suffix", WRITTEN)
@@ -59,7 +60,7 @@ def test_duplicates_and_rows_that_are_not_finite_are_skipped_and_counted_or_refu
     path = tmp_path / f"x{suffix}"
     matrix = np.array([[1, 2], [np.nan, 2], [3, 4], [np.inf, 6], [7, 8]], dtype=np.float32)
     # Vectors refuse such rows themselves, so that only the writer sees these.
-    Vectors._from_checked(("a", "b", "a", "c", "b"), matrix).save(path)
+    Vectors._from_table(Table(("a", "b", "a", "c", "b"), matrix)).save(path)
     vectors = Vectors.load(path)
     assert vectors.words == ("a", "b")
     assert vectors.matrix.tolist() == [[1, 2], [7, 8]]

@@ -57,7 +57,7 @@ def test_a_token_without_a_row_is_skipped_and_counted(tmp_path):
     ],
 )
 def test_a_damaged_tokenizer_is_refused(tmp_path, tokenizer):
-    with pytest.raises(FippError, match=r"tokenizer\.json is not a tokenizer|no token"):
+    with pytest.raises(FippError, match=r"tokenizer\.json is not (a tokenizer|JSON)|no token"):
         Vectors.load(write(tmp_path, tokenizer))
 
 

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fipp.exceptions import FippError
-from fipp.io import Vectors, _npy
+from fipp.io import Vectors
+from fipp.io.formats import _numpy
 
 WORDS = ["cat", "New York", "čvor"]
 MATRIX = np.array([[1, -0.0], [1e-45, 3], [0.1, 1e38]], dtype=np.float32)
@@ -142,7 +143,7 @@ def test_a_damaged_header_gives_vectors_or_a_fipp_error(tmp_path, place, byte):
 def test_a_missing_half_of_the_pair_is_named(tmp_path):
     path = write_pair(tmp_path, MATRIX, WORDS)
     (tmp_path / "x.txt").unlink()
-    with pytest.raises(FippError, match=r"x\.txt, one word a line, is missing"):
+    with pytest.raises(FippError, match=r"x\.txt, with one word per line, is missing"):
         Vectors.load(path)
 
 
@@ -184,7 +185,7 @@ def test_a_crash_while_moving_never_leaves_new_words_beside_an_old_matrix(tmp_pa
 
 def test_an_exception_while_writing_leaves_the_old_pair(tmp_path, monkeypatch):
     path = write_pair(tmp_path, MATRIX, WORDS)
-    monkeypatch.setattr(_npy, "flush_to_disk", lambda path: pytest.fail("disk full"))
+    monkeypatch.setattr(_numpy, "flush_to_disk", lambda path: pytest.fail("disk full"))
     with pytest.raises(BaseException, match="disk full"):
         Vectors(["x", "y", "z"], MATRIX + 1).save(path)
     assert Vectors.load(path).checksum == Vectors(WORDS, MATRIX).checksum

@@ -9,7 +9,7 @@ from io_samples import MATRIX, VECTORS, WORDS, spacy, spacy_floret
 
 from fipp.exceptions import FippError
 from fipp.io import SubwordVectors, Vectors
-from fipp.io._msgpack import parse_integer_map
+from fipp.io.formats._spacy import parse_integer_map
 
 
 def test_a_folder_is_read_without_spacy(tmp_path):
@@ -51,11 +51,11 @@ def test_floret_mode_needs_words_and_makes_vectors_for_any(tmp_path):
         ("key2row", b"\x93\x01\x02\x03", "not a MessagePack map"),
         ("key2row", b"\x81\xa1a\x01", "not a MessagePack map"),
         ("key2row", b"\x80", "no words with vectors"),
-        ("strings.json", b"{}", "no list of texts"),
-        ("strings.json", b"[1]", "no list of texts"),
-        ("strings.json", b"[" * 100_000, "no JSON"),
+        ("strings.json", b"{}", "not a list of strings"),
+        ("strings.json", b"[1]", "not a list of strings"),
+        ("strings.json", b"[" * 100_000, "not JSON"),
         ("vectors", b"", "not a NumPy matrix"),
-        ("vectors.cfg", b"\xff", "no JSON"),
+        ("vectors.cfg", b"\xff", "not JSON"),
         ("vectors.cfg", b'{"mode": "floret"}', "damaged"),
         ("vectors.cfg", b'{"mode": "floret", "minn": 1, "maxn": 1e9}', "damaged"),
     ],

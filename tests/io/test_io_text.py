@@ -11,10 +11,11 @@ from hypothesis.extra.numpy import arrays
 
 from fipp.exceptions import FippError
 from fipp.io import Vectors, _stream
-from fipp.io._text import read_text
-from fipp.io._text_block import parse_block
-from fipp.io._text_row import Row, parse_row
-from fipp.io._text_write import write_text
+from fipp.io._table import Options, Table
+from fipp.io.formats._text import read_text
+from fipp.io.formats._text_block import parse_block
+from fipp.io.formats._text_rows import Row, parse_row
+from fipp.io.formats._text_writer import write_text
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
 in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -113,9 +114,9 @@ def test_an_interrupted_save_leaves_the_old_file(tmp_path, monkeypatch):
         yield b"1.0"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fipp.io._text_write.float32_rows", broken)
+    monkeypatch.setattr("fipp.io.formats._text_writer.float32_rows", broken)
     with pytest.raises(KeyboardInterrupt):
-        write_text(Vectors(["new", "newer"], [[1.0], [2.0]]), path)
+        write_text(Table(("new", "newer"), np.ones((2, 1), dtype=np.float32)), path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["x.vec"]
 
@@ -174,7 +175,7 @@ def test_defects_are_skipped_counted_and_named(tmp_path):
         ("foo 1 x 3", "line 3, 'foo', 'x' is not a number"),
         ("foo 1 nan 3", "line 3, 'foo': row with NaN"),
         ("cat 1 2 3", "line 3, 'cat': duplicate"),
-        ("foo 0.1 1 2 3", r"line 3, 'foo 0\.1': word that ends in a number, or too long row"),
+        ("foo 0.1 1 2 3", r"line 3, 'foo 0\.1': word that ends in a number or row that is too long"),
         (b"\xff\xfe 1 2 3", "line 3, .*not UTF-8"),
     ],
 )
@@ -189,7 +190,7 @@ def test_strict_refuses_with_file_line_and_word(tmp_path, row, message):
 def test_a_row_with_too_many_numbers_is_kept_as_a_word_with_spaces_but_mentioned(tmp_path):
     vectors = load(tmp_path, "a 1 2\nfoo 0.1 3 4\nb 5 6\n")
     assert vectors.words == ("a", "foo 0.1", "b")
-    assert "kept 1 word that ends in a number, or too long row (line 2, 'foo 0.1')" in vectors.report.summary()
+    assert "kept 1 word that ends in a number or row that is too long (line 2, 'foo 0.1')" in vectors.report.summary()
 
 
 def test_bytes_that_are_not_utf8_are_replaced_and_counted(tmp_path):
@@ -302,7 +303,7 @@ def test_files_of_many_batches_read_like_one(tmp_path, monkeypatch):
     Vectors(words, matrix).save(tmp_path / "x.vec")
     for size in [1 << 20, 1000, 37]:
         monkeypatch.setattr(_stream, "_CHUNK_BYTES", size)
-        again = read_text(tmp_path / "x.vec")
+        again = read_text(tmp_path / "x.vec", Options())
         assert again.words == tuple(words)
         np.testing.assert_array_equal(again.matrix, matrix)
         assert again.report.summary() is None
@@ -332,7 +333,7 @@ def test_the_fast_parser_never_changes_the_result(tmp_path, lines):
 
     def outcome():
         try:
-            vectors = read_text(path)
+            vectors = Vectors._from_table(read_text(path, Options()))
         except FippError as error:
             return str(error)
         return vectors.checksum, vectors.report
@@ -344,7 +345,7 @@ def test_the_fast_parser_never_changes_the_result(tmp_path, lines):
 
     fast = outcome()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fipp.io._text.parse_block", nothing_together)
+        patch.setattr("fipp.io.formats._text.parse_block", nothing_together)
         assert outcome() == fast
 
 

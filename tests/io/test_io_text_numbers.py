@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fipp.io._text_block import parse_block
-from fipp.io._text_digits import float32_rows
+from fipp.io.formats._text_block import parse_block
+from fipp.io.formats._text_writer import float32_rows
 
 
 def parsed(fields, dtype=np.float64):

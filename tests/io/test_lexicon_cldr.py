@@ -1,5 +1,7 @@
 """Names from CLDR: right, in one word, in lower case; and readable errors without the packages."""
 
+import sys
+
 import pytest
 
 from fipp.exceptions import FippError
@@ -65,11 +67,6 @@ def test_an_unknown_kind_is_refused_with_the_known_ones(packages):
 
 
 def test_without_the_packages_the_error_says_what_to_install(monkeypatch):
-    import importlib
-
-    def refuse(name, *rest):
-        raise ImportError(name)
-
-    monkeypatch.setattr(importlib, "import_module", refuse)
+    monkeypatch.setitem(sys.modules, "babel", None)
     with pytest.raises(FippError, match=r"pip install 'fipp\[cldr\]'"):
         Lexicon.from_cldr("en", "fr")

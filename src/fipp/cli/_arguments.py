@@ -199,7 +199,7 @@ def _warn_of_defects(report: LoadReport | None) -> bool:
 
 def load_words(path: Path) -> set[str]:
     """Read words, one per line."""
-    from fipp.io._stream import read_batches
+    from fipp.io import read_batches
 
     lines = (line.decode("utf-8", "replace").strip() for batch in read_batches(path) for line in batch)
     words = {line for line in lines if line}
@@ -222,7 +222,7 @@ def save(result: fipp.Alignment | fipp.Vectors | fipp.Lexicon, output: Path) -> 
 
 def write_text(text: str, output: Path | None) -> None:
     """Write text to a file, whole or not at all; without a file, to standard output."""
-    from fipp.io._atomic import atomic_path
+    from fipp.io import atomic_path
 
     if output is None:
         sys.stdout.write(text)
@@ -234,7 +234,7 @@ def write_text(text: str, output: Path | None) -> None:
 
 def check_output(output: Path | None, *inputs: Path | None) -> None:
     """Raise a FippError now if ``output`` could not be written after the long work, or would overwrite an input."""
-    from fipp.io._atomic import atomic_path
+    from fipp.io import atomic_path
 
     if output is None:
         return

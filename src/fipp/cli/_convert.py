@@ -75,7 +75,7 @@ def transform(
 
 
 def _check_output(output: Path, *inputs: Path | None) -> None:
-    from fipp.io._formats import format_to_write
+    from fipp.io import format_to_write
 
     format_to_write(output)
     _arguments.check_output(output, *inputs)

@@ -59,8 +59,7 @@ def download(
 
 
 def _list(names: list[str], as_json: bool) -> None:
-    from fipp.datasets import find_data_set
-    from fipp.datasets._registry import FAMILIES
+    from fipp.datasets import FAMILIES, find_data_set
 
     if names:
         _list_files([find_data_set(name) for name in names], as_json)

@@ -36,7 +36,7 @@ def info(
     For vectors: format, size, lengths, defects, isotropy and hubness. For a model: its method, what was tried and
     chosen, what it maps, the pairs it was learned from, and its scores.
     """
-    from fipp.io._model import is_model
+    from fipp.io import is_model
 
     if is_model(path):
         _show_model(path, as_json)
@@ -46,7 +46,7 @@ def info(
 
 def _show_vectors(path: Path, limit: int | None, strict: bool, as_json: bool, report: _console.Reporter) -> None:
     from fipp.evaluate import describe_space
-    from fipp.io._formats import format_to_read
+    from fipp.io import format_to_read
 
     description = format_to_read(path).description
     loaded = _arguments.load_vectors(path, report, limit=limit, strict=strict)
@@ -96,7 +96,7 @@ def _rows_of_vectors(space: SpaceReport, skipped: dict[str, int]) -> list[tuple[
 
 
 def _show_model(path: Path, as_json: bool) -> None:
-    from fipp.io._model import read_model
+    from fipp.io import read_model
 
     alignment = fipp.Alignment.load(path)
     header = read_model(path)[1]

@@ -29,8 +29,7 @@ from fipp.comparison._process import describe, run_apart, stored
 from fipp.comparison._result import MethodComparison, MethodScore, Setting
 from fipp.evaluate._seen import seed_keys, seen_queries
 from fipp.exceptions import FippError, warn
-from fipp.io import Lexicon, Vectors
-from fipp.io._lookup import Lookup
+from fipp.io import Lexicon, Lookup, Vectors
 from fipp.linalg import Progress, n_threads
 from fipp.reproduce._results import appending, read_results
 

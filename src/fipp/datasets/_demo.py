@@ -5,14 +5,11 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 from typing import NamedTuple
 
-import numpy as np
-from safetensors.numpy import load_file
-
 from fipp.io import Lexicon, Vectors
 
 
 class Demo(NamedTuple):
-    """Two vocabularies, pairs to learn from, and pairs to score by."""
+    """Two vocabularies, pairs to learn from, and pairs to evaluate with."""
 
     source: Vectors
     target: Vectors
@@ -21,9 +18,9 @@ class Demo(NamedTuple):
 
 
 def load_demo() -> Demo:
-    """Load 8,000 English and 8,000 French words with their vectors, and a lexicon between them; offline.
+    """Load 8,000 English and 8,000 French words with their vectors, and a lexicon between them, without a network.
 
-    The vectors are CC0, the lexicon was written for fipp. See the README beside the data for where they come from.
+    The vectors are CC0, and the lexicon was written for fipp. The README beside the data describes its origin.
 
     Returns
     -------
@@ -39,15 +36,8 @@ def load_demo() -> Demo:
     """
     with as_file(files("fipp.datasets") / "demo") as folder:
         return Demo(
-            _read_quantised(folder / "en.safetensors"),
-            _read_quantised(folder / "fr.safetensors"),
+            Vectors.load(folder / "en.safetensors"),
+            Vectors.load(folder / "fr.safetensors"),
             Lexicon.load(folder / "en-fr.seed.tsv"),
             Lexicon.load(folder / "en-fr.test.tsv"),
         )
-
-
-def _read_quantised(path: object) -> Vectors:
-    """Read vectors stored as bytes with a scale for each row."""
-    tensors = load_file(str(path))
-    words = tensors["words"].tobytes().decode("utf-8").split("\n")
-    return Vectors(words, tensors["matrix"].astype(np.float32) * tensors["scale"][:, None])

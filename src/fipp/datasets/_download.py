@@ -1,16 +1,24 @@
-"""Public data sets, downloaded once."""
+"""Public data sets, downloaded once, and members of zip archives."""
 
 from __future__ import annotations
 
 import os
+import zipfile
+import zlib
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from fipp.datasets._archive import extract
-from fipp.datasets._fetch import Progress, fetch, has_checksum
+from fipp._progress import Progress, Steps
+from fipp.datasets._fetch import fetch, has_checksum
 from fipp.datasets._registry import find_data_set
 from fipp.exceptions import FippError
-from fipp.io._cache import cache_folder
+from fipp.io import atomic_path, cache_folder
+
+LARGEST_MEMBER = 64 << 30
+"""The most bytes that a member of an archive may have, decompressed."""
+
+_BLOCK = 1 << 20
+_ENCRYPTED = 0x1
 
 
 def download(
@@ -23,31 +31,31 @@ def download(
     verify: bool = True,
     force: bool = False,
 ) -> list[Path]:
-    """Download a public data set, unless it is there already, and say where its files are.
+    """Download a public data set, unless it is already there, and return the paths of its files.
 
-    A download that was cut or interrupted is gone on with the next time. A file has its final name only when it is
-    whole and, where a checksum is known, has it. Files are not converted.
+    An interrupted download resumes the next time. A file gets its final name only when it is complete and, if a
+    checksum is known, matches it. Files are not converted.
 
     Parameters
     ----------
     name : str
         ``"xling:en-fr"`` or ``"xling"`` (all pairs), ``"muse:en-hr"``, ``"fasttext:hr"``, ``"fasttext-crawl:hr"``,
-        ``"fasttext-crawl-bin:hr"``, ``"glove:6B.100d"``, ``"simlex"``; ``fipp download --list`` shows all.
-        Mind the licences: `find_data_set` tells them.
+        ``"fasttext-crawl-bin:hr"``, ``"glove:6B.100d"``, ``"simlex"``; ``fipp download --list`` shows all. Mind the
+        licences, which `find_data_set` returns.
     folder : path-like or None, default=None
-        Where to put the files, in a folder for each family; made if need be. None is ``downloads`` in the cache folder
-        of fipp.
+        Where to put the files, in a folder per family, which is created if necessary. None means ``downloads`` in
+        fipp's cache folder.
     progress : callable or None, default=None
         Called as ``progress(bytes_done, bytes_in_all)`` for each file.
     base_url : str or None, default=None
-        A mirror, which has each file as ``base_url/HOST/PATH``, where ``https://HOST/PATH`` is its public address. None
-        is what the environment variable ``FIPP_MIRROR`` says, or the public address itself.
+        A mirror that has each file ``https://HOST/PATH`` as ``base_url/HOST/PATH``. None means the environment variable
+        ``FIPP_MIRROR``, or the public address if it is not set.
     timeout : float, default=30.0
-        Seconds without a byte after which a connection counts as cut, and is tried again.
+        Seconds without a byte after which a connection is considered lost and tried again.
     verify : bool, default=True
-        Whether known checksums are compared.
+        Whether to compare known checksums.
     force : bool, default=False
-        Whether files that are there already are downloaded again.
+        Whether to download files again that are already there.
 
     Returns
     -------
@@ -57,7 +65,8 @@ def download(
     Raises
     ------
     FippError
-        If there is no such data set, a file cannot be had or is not what it should be, or the folder cannot be written.
+        If there is no such data set, a file cannot be downloaded or has a wrong checksum, or the folder cannot be
+        written.
 
     Examples
     --------
@@ -82,7 +91,7 @@ def download(
         if file.member is None:
             fetch(url, target, checksum=checksum, timeout=timeout, replace=force, progress=progress)
             continue
-        # The archive stays: others of its members may be wanted, and it is the larger part of the work.
+        # Keep the archive: other members may be wanted later, and the transfer takes longest.
         archive = target.with_name(Path(urlsplit(file.url).path).name)
         fetch(url, archive, timeout=timeout, replace=force and archive not in archives, progress=progress)
         archives.add(archive)
@@ -91,10 +100,10 @@ def download(
 
 
 def default_folder() -> Path:
-    """Return the folder for downloads if none is named."""
+    """Return the folder for downloads if the user names none."""
     cache = cache_folder()
     if cache is None:
-        raise FippError("FIPP_CACHE switches the cache folder off, so name a folder for the files (--to)")
+        raise FippError("FIPP_CACHE switches the cache folder off, so name a folder for the files (--output)")
     return cache / "downloads"
 
 
@@ -113,14 +122,14 @@ def address(url: str, mirror: str | None) -> str:
 
 
 def _is_there(target: Path, checksum: str | None) -> bool:
-    if not os.path.exists(target):  # Path.exists raises if the folder may not be looked into
+    if not os.path.exists(target):  # Path.exists raises if the folder cannot be read
         return False
     if not target.is_file():
-        raise FippError(f"{target} is in the way: it is not a file")
+        raise FippError(f"{target} exists and is not a file")
     if checksum is not None and not has_checksum(target, checksum):
         raise FippError(
-            f"{target} is there and is not the public file: its checksum is not {checksum}. Move it away, or replace "
-            "it with --force; --no-verify takes it as it is"
+            f"{target} exists but is not the public file: its checksum is not {checksum}. Move it away, or replace "
+            "it with --force; --no-verify accepts it"
         )
     return True
 
@@ -130,5 +139,61 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FippError(
-            f"cannot make the folder {folder}: {error.strerror}; choose another folder with --to"
+            f"cannot create the folder {folder}: {error.strerror}; choose another folder with --output"
         ) from error
+
+
+def extract(
+    archive: Path,
+    member: str,
+    target: Path,
+    *,
+    checksum: str | None = None,
+    largest: int = LARGEST_MEMBER,
+    progress: Progress | None = None,
+) -> None:
+    """Write one member of a zip archive to ``target``; ``checksum`` is like ``"sha256:e3b0…"``.
+
+    No more bytes are written than the archive declares for the member, which must not exceed ``largest``. Names in the
+    archive are compared but never used as paths, so that none can lead out of the folder.
+    """
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            entry = _find_member(packed, archive, member, largest)
+            with packed.open(entry) as source, atomic_path(target) as temporary:
+                steps = Steps(progress, entry.file_size)
+                with open(temporary, "wb") as file:
+                    while block := source.read(_BLOCK):
+                        file.write(block)
+                        steps(len(block))
+                _check_member(temporary, archive, member, checksum)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise FippError(
+            f"{archive} is not a zip archive that can be read ({error}); delete it and download it again"
+        ) from error
+    except OSError as error:
+        raise FippError(
+            f"cannot extract {member} from {archive}: {error.strerror or error}; make room or choose another folder"
+        ) from error
+
+
+def _check_member(unpacked: Path, archive: Path, member: str, checksum: str | None) -> None:
+    if checksum is not None and not has_checksum(unpacked, checksum):
+        raise FippError(
+            f"{member} of {archive} does not have the checksum {checksum} and was not kept. Download the archive again "
+            "with --force; if that does not help and you trust the file, --no-verify accepts it"
+        )
+
+
+def _find_member(packed: zipfile.ZipFile, archive: Path, member: str, largest: int) -> zipfile.ZipInfo:
+    try:
+        entry = packed.getinfo(member)
+    except KeyError:
+        raise FippError(f"{archive} has no {member}; it is not the expected archive") from None
+    if entry.is_dir() or entry.flag_bits & _ENCRYPTED:
+        raise FippError(f"{member} in {archive} is a folder or encrypted; it is not the expected archive")
+    if entry.file_size > largest:
+        raise FippError(
+            f"{member} in {archive} unpacks to {entry.file_size:,} bytes, more than {largest:,}; it was not extracted"
+        )
+    return entry

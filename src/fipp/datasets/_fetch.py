@@ -1,10 +1,10 @@
-"""One file over HTTP: resumed after a cut, checked, and in its place only when whole.
+"""One file over HTTP: resumed when interrupted, checked, and moved to its place only when complete.
 
-pooch would do checksums and folders, but it cannot resume: a cut at the end of a file of seven gigabytes would begin it
-anew. What is left, a request with a range and a file that is moved, the standard library has.
+Ours rather than a library's: pooch cannot resume, so an error near the end of a file of seven gigabytes would start it
+again, and filelock leaves a lock file beside every download.
 
-The bytes so far are in ``.NAME.part`` beside the file, with ``.NAME.part.json`` about the version that they are of. The
-part is locked while it is written, so that a second download of the same file waits for the first and finds it done.
+The bytes received so far are in ``.NAME.part`` beside the file; ``.NAME.part.json`` records the version they belong to.
+The part is locked while it is written, so that a second download of the same file waits for the first and uses it.
 """
 
 from __future__ import annotations
@@ -13,28 +13,33 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from fipp._progress import Progress, Steps
 from fipp.datasets._http import Answer, Cut, NoSuchPart, open_url
-from fipp.datasets._lock import lock
 from fipp.exceptions import FippError
-from fipp.io._atomic import flush_to_disk
+from fipp.io import flush_to_disk
 
-Progress = Callable[[int, int], None]
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 ATTEMPTS = 4
-"""So often in a row may a connection fail without a byte gained."""
+"""How many times in a row a connection may fail without a byte gained."""
 
 PAUSE = 1.0
-"""Seconds before the second attempt; twice as many before each further one."""
+"""Seconds before the second attempt, doubled for each further one."""
 
 _BLOCK = 1 << 18
 _SECONDS_BETWEEN_LOOKS = 0.1
+_FAR_BEHIND_THE_DATA = 1 << 62
 
 
 def fetch(
@@ -46,29 +51,13 @@ def fetch(
     replace: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    """Download ``url`` to ``target``, which is then whole and has the checksum, or is not there.
+    """Download ``url`` to ``target``; afterwards the file is complete and has the checksum, or does not exist.
 
-    Parameters
-    ----------
-    url : str
-        An address that begins with ``https://`` or ``http://``.
-    target : pathlib.Path
-        Where to put the file; its folder has to exist.
-    checksum : str or None, default=None
-        An algorithm of hashlib and the sum, such as ``"sha256:e3b0…"``.
-    timeout : float, default=30.0
-        Seconds without a byte after which a connection counts as cut.
-    replace : bool, default=False
-        Whether a file that is there already is downloaded again.
-    progress : callable or None, default=None
-        Called as ``progress(bytes_done, bytes_in_all)``, if the server says how many there are.
-
-    Raises
-    ------
-    FippError
-        If the file cannot be had, is not what it should be, or cannot be written.
+    The folder must exist. An existing file is kept unless ``replace``. ``checksum`` is a hashlib algorithm and a sum,
+    such as ``"sha256:e3b0…"``; ``timeout`` is the number of seconds without a byte after which a connection is
+    considered lost. ``progress(bytes_done, bytes_in_all)`` is called if the server announces the length.
     """
-    target = Path(os.path.realpath(target))  # a symbolic link stays one
+    target = Path(os.path.realpath(target))  # keep a symbolic link
     part = target.with_name(f".{target.name}.part")
     with _writing(target), _own(part, target, replace) as file:
         if file is None:
@@ -80,12 +69,12 @@ def fetch(
         flush_to_disk(part)
         transfer.forget()
         if os.name == "nt":
-            file.close()  # Windows moves no open file
+            file.close()  # Windows cannot move an open file
         os.replace(part, target)
 
 
 def has_checksum(path: Path, checksum: str) -> bool:
-    """Tell whether a file has a checksum such as ``"sha256:e3b0…"``."""
+    """Return whether a file has a checksum such as ``"sha256:e3b0…"``."""
     return _sum(path, checksum) == checksum.lower()
 
 
@@ -99,16 +88,16 @@ def _sum(path: Path, checksum: str) -> str:
 def _check(url: str, part: Path, checksum: str, transfer: _Transfer) -> None:
     found = _sum(part, checksum)
     if found != checksum.lower():
-        transfer.begin_anew()  # an empty part does not stay
+        transfer.restart()  # an empty part is removed
         raise FippError(
-            f"{url} has the checksum {found} instead of {checksum}, and was not kept: it was damaged on its way, or "
-            "another file is there now. Try again; if it stays so and you trust the file, --no-verify takes it"
+            f"{url} has the checksum {found} instead of {checksum} and was not kept: it was damaged on the way, or "
+            "the file has changed. Try again; if that does not help and you trust the file, --no-verify accepts it"
         )
 
 
 @dataclass
 class _Transfer:
-    """Brings the bytes of a part up to all, over as many connections as it takes."""
+    """Completes the bytes of a part, over as many connections as it takes."""
 
     url: str
     part: Path
@@ -118,25 +107,25 @@ class _Transfer:
     progress: Progress | None
 
     def run(self) -> None:
-        """Return when all bytes are there; raise a FippError if they cannot be had."""
+        """Receive all missing bytes; raise a FippError if that is not possible."""
         failures, most = 0, self._size()
         while True:
             try:
                 self._attempt()
                 return
             except Cut as cut:
-                # Beginning anew and coming as far as before is no gain, or a server that lies would be asked for ever.
+                # Reaching the same size again is no progress; otherwise a broken server would be asked for ever.
                 failures = 1 if self._size() > most else failures + 1
                 most = max(most, self._size())
                 if failures >= ATTEMPTS:
                     raise FippError(
-                        f"{self.url}: {cut}, {failures} times in a row. What has come is kept, and the same command "
-                        "goes on from there; a longer --timeout or a mirror (FIPP_MIRROR) may help"
+                        f"{self.url}: {cut}, {failures} times in a row. The bytes received are kept, and the same "
+                        "command resumes from there; a longer --timeout or a mirror (FIPP_MIRROR) may help"
                     ) from cut
                 time.sleep(PAUSE * 2 ** (failures - 1))
 
     def forget(self) -> None:
-        """Remove what is noted about the part."""
+        """Remove the notes about the part."""
         self._notes.unlink(missing_ok=True)
 
     @property
@@ -152,15 +141,15 @@ class _Transfer:
             return
         with self._answer(start, version) as answer:
             if answer.start != start or (start and answer.total != total):
-                # The server cannot resume, or the file is another one by now.
+                # The server cannot resume, or the file has changed.
                 start = answer.start
                 if start:
-                    self.begin_anew()
-                    raise Cut("the server sent another part than was asked for")
-            if not (answer.tells_its_end or self.can_be_checked):
+                    self.restart()
+                    raise Cut("the server sent another part than requested")
+            if not (answer.has_known_end or self.can_be_checked):
                 raise FippError(
-                    f"{self.url}: the server does not say how long the file is, so that nobody could tell half of it "
-                    "from the whole; download it by other means"
+                    f"{self.url}: the server does not say how long the file is, so an incomplete download could not be "
+                    "detected; download it by other means"
                 )
             self.file.truncate(start)
             self.file.seek(start)
@@ -176,38 +165,36 @@ class _Transfer:
             with open_url(self.url, start, version, self.timeout) as answer:
                 yield answer
         except NoSuchPart:
-            self.begin_anew()
+            self.restart()
             raise
 
     def _receive(self, answer: Answer, done: int) -> int:
-        if self.progress and answer.total:
-            self.progress(done, answer.total)
+        steps = Steps(self.progress if answer.total else None, answer.total or 0)
+        steps(done)
         try:
             for block in answer.blocks(_BLOCK):
                 self.file.write(block)
-                done += len(block)
-                if self.progress and answer.total:
-                    self.progress(done, answer.total)
+                steps(len(block))
         finally:
             self.file.flush()
-        return done
+        return steps.done
 
     def _state(self) -> tuple[int, str | None, int | None]:
-        """Return how much is there, of which version, and of how much; nothing, if it cannot be gone on with."""
+        """Return the size of the part, its version and the total size; drop a part that cannot be resumed."""
         try:
             notes = json.loads(self._notes.read_text(encoding="utf-8"))
             url, version, total = notes["url"], notes["version"], notes["total"]
         except (OSError, ValueError, KeyError, TypeError):
             url = None
-        # Without a version only a checksum would tell if halves of two files had been put together.
+        # Without a version, only a checksum would reveal that halves of two files were joined.
         known = url == self.url and isinstance(total, int) and (isinstance(version, str) or self.can_be_checked)
         if not known or self._size() > total:
-            self.begin_anew()
+            self.restart()
             return 0, None, None
         return self._size(), version, total
 
-    def begin_anew(self) -> None:
-        """Drop the bytes so far."""
+    def restart(self) -> None:
+        """Drop the bytes received so far."""
         self.file.truncate(0)
         self.forget()
 
@@ -219,18 +206,18 @@ class _Transfer:
         free = shutil.disk_usage(self.part.parent).free
         if total is not None and total - done > free:
             raise FippError(
-                f"{self.url} takes {(total - done) / 1e9:.1f} GB more, and {self.part.parent} has room for "
-                f"{free / 1e9:.1f} GB; choose another folder with --to"
+                f"{self.url} needs {(total - done) / 1e9:.1f} GB more, but {self.part.parent} has room for "
+                f"{free / 1e9:.1f} GB; choose another folder with --output"
             )
 
 
 @contextmanager
 def _own(part: Path, target: Path, replace: bool) -> Iterator[BinaryIO | None]:
-    """Return the part, open and locked; None if the file is there, perhaps since somebody else has just finished it."""
+    """Yield the part, open and locked; None if the file exists, perhaps because another download just finished it."""
     while True:
         descriptor = os.open(part, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         with os.fdopen(descriptor, "r+b", buffering=_BLOCK) as file:
-            while not lock(descriptor):
+            while not _lock(descriptor):
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
             if _is(part, descriptor):
                 try:
@@ -239,14 +226,14 @@ def _own(part: Path, target: Path, replace: bool) -> Iterator[BinaryIO | None]:
                     if not file.closed and _is(part, descriptor) and os.fstat(descriptor).st_size == 0:
                         _remove(part, file)
                 return
-        if target.exists():  # the part that was waited for has been moved there
+        if target.exists():  # the other download has moved the part there
             yield None
             return
 
 
 def _remove(part: Path, file: BinaryIO) -> None:
     if os.name == "nt":
-        file.close()  # Windows removes no open file
+        file.close()  # Windows cannot remove an open file
     with suppress(OSError):
         part.unlink()
 
@@ -263,5 +250,26 @@ def _writing(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise FippError(
-            f"cannot write {target}: {error.strerror or error}; make room or choose another folder with --to"
+            f"cannot write {target}: {error.strerror or error}; make room or choose another folder with --output"
         ) from error
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock an open file unless another process has; return whether it is ours. Closing the file unlocks it."""
+    if sys.platform == "win32":
+        place = os.lseek(descriptor, 0, os.SEEK_CUR)
+        os.lseek(descriptor, _FAR_BEHIND_THE_DATA, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(descriptor, place, os.SEEK_SET)
+    else:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True  # this file system has no locks
+    return True

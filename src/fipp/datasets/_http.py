@@ -1,4 +1,8 @@
-"""A request for the rest of a file, and what its answer says."""
+"""A request for the rest of a file, and its answer.
+
+Ours rather than requests': it would replace `urllib` but not the rules here, which errors to retry, which redirects to
+refuse and which part of which version was sent, and it brings four packages.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +25,15 @@ _TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
 
 
 class Cut(Exception):  # noqa: N818
-    """The connection failed in a way that another attempt may mend."""
+    """The connection failed in a way that another attempt may fix."""
 
 
 class NoSuchPart(Cut):
-    """The file on the server is shorter than what is here."""
+    """The file on the server is shorter than the part."""
 
 
 class Answer:
-    """What a server sends: from which byte, how many in all if it says so, and of which version of the file."""
+    """An answer: its first byte, the total number of bytes if known, and the version of the file."""
 
     def __init__(self, response: Any) -> None:
         self._response = response
@@ -44,38 +48,35 @@ class Answer:
                 raise Cut("the server sent a part and did not say which")
             self.start = int(match[1])
             self.total = _number(match[2]) if match[2] != "*" else None if length is None else self.start + length
-        self.tells_its_end = self.total is not None or headers.get("Transfer-Encoding", "").lower() == "chunked"
+        self.has_known_end = self.total is not None or headers.get("Transfer-Encoding", "").lower() == "chunked"
         etag = headers.get("ETag", "")
-        # A weak tag promises a like file, not the same bytes.
+        # A weak tag promises an equivalent file, not the same bytes.
         self.version: str | None = etag if etag.startswith('"') else headers.get("Last-Modified")
 
     def blocks(self, size: int) -> Iterator[bytes]:
-        """Return the bytes as they come; a short answer just ends."""
+        """Yield the bytes as they arrive; a short answer just ends."""
         with _cuts(self._response.url):
             while block := self._response.read1(size):
                 yield block
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows neither to other protocols nor from a protected connection to an open one."""
+    """Refuses redirects to other protocols and from HTTPS to HTTP."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         before, after = urlsplit(req.full_url).scheme, urlsplit(newurl).scheme
         if after not in {"http", "https"} or (before == "https" and after == "http"):
-            raise FippError(f"{req.full_url} leads to {newurl}, which is not safe to follow; nothing was downloaded")
+            raise FippError(
+                f"{req.full_url} redirects to {newurl}, which is not safe to follow; nothing was downloaded"
+            )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 @contextmanager
 def open_url(url: str, start: int, version: str | None, timeout: float) -> Iterator[Answer]:
-    """Ask for a file from byte ``start`` on, if it still is the given version; else for all of it.
+    """Request a file from byte ``start`` on if it still has the given version, otherwise all of it.
 
-    Raises
-    ------
-    Cut
-        If another attempt may do better.
-    FippError
-        If none will.
+    Raises `Cut` if another attempt may succeed, a FippError if none will.
     """
     headers = {"User-Agent": f"fipp/{__version__}", "Accept-Encoding": "identity"}
     if start:
@@ -85,7 +86,7 @@ def open_url(url: str, start: int, version: str | None, timeout: float) -> Itera
     with _request(url, headers, timeout) as response:
         encoding = response.headers.get("Content-Encoding", "identity").lower()
         if encoding != "identity" and not url.endswith(".gz"):  # for a .gz it says what the file is
-            raise FippError(f"{url}: the server sends it encoded as {encoding}, which was not asked for")
+            raise FippError(f"{url}: the server sends the file encoded as {encoding}, which was not requested")
         yield Answer(response)
 
 
@@ -93,7 +94,7 @@ def _request(url: str, headers: dict[str, str], timeout: float) -> Any:
     opener = urllib.request.build_opener(_SafeRedirects)
     try:
         if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
-            raise FippError(f"{url!r} is no address that begins with https:// or http://")
+            raise FippError(f"{url!r} is not an address that begins with https:// or http://")
         with _cuts(url):
             return opener.open(urllib.request.Request(url, headers=headers), timeout=timeout)
     except urllib.error.HTTPError as error:
@@ -102,12 +103,12 @@ def _request(url: str, headers: dict[str, str], timeout: float) -> Any:
     except FippError:
         raise
     except (ValueError, http.client.InvalidURL) as error:  # brackets, ports and letters that no address can have
-        raise FippError(f"{url!r} is no address that can be opened: {error}") from None
+        raise FippError(f"{url!r} is not an address that can be opened: {error}") from None
 
 
 @contextmanager
 def _cuts(url: str) -> Iterator[None]:
-    """Tell failures of the connection that may pass from those that will not."""
+    """Turn failures that may be temporary into `Cut`, and others into FippError."""
     try:
         yield
     except (urllib.error.HTTPError, http.client.InvalidURL):
@@ -115,7 +116,7 @@ def _cuts(url: str) -> Iterator[None]:
     except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         if isinstance(reason, ssl.SSLCertVerificationError):
-            raise FippError(f"{url}: the server could not prove who it is ({reason.verify_message})") from None
+            raise FippError(f"{url}: the server's certificate is not valid ({reason.verify_message})") from None
         if isinstance(reason, socket.gaierror):
             raise FippError(
                 f"{url}: the server's name could not be looked up; check the network, or set FIPP_MIRROR to a mirror"
@@ -131,12 +132,10 @@ def _refused(url: str, code: int, reason: str) -> Exception:
     if code in _TRY_AGAIN:
         return Cut(f"the server is in trouble ({code} {reason})")
     if code == 416:
-        return NoSuchPart("the file on the server is shorter than what has come")
+        return NoSuchPart("the file on the server is shorter than what was received")
     if code in {404, 410}:
-        return FippError(
-            f"{url} is not there ({code}): check the name; `fipp download --list` shows where each is from"
-        )
-    return FippError(f"{url}: the server refuses ({code} {reason})")
+        return FippError(f"{url} does not exist ({code}): check the name; `fipp download --list` shows all addresses")
+    return FippError(f"{url}: the server refused the request ({code} {reason})")
 
 
 def _number(text: str | None) -> int | None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fipp.exceptions import FippError, warn
-from fipp.io._report import MALFORMED, Inspector, counted
-from fipp.io._stream import read_batches
+from fipp.io import MALFORMED, Inspector, counted, read_batches
 
 _MAX_BYTES = 1 << 28
 

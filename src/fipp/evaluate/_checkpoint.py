@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from fipp.exceptions import FippError
-from fipp.io._model import read_model, write_model
+from fipp.io import read_model, write_model
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _KIND = "training"

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.io import Vectors
-from fipp.io._words import fold
+from fipp.io import Vectors, fold
 
 
 class Seen(NamedTuple):

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fipp.exceptions import FippError, warn
-from fipp.io._lexicon_file import layout_of, number_of
-from fipp.io._report import MALFORMED, Inspector, counted
-from fipp.io._stream import read_batches
+from fipp.io import MALFORMED, Inspector, counted, layout_of, number_of, read_batches
 
 _MAX_BYTES = 1 << 28
 

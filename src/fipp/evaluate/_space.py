@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from fipp.exceptions import FippError
-from fipp.io import Vectors
-from fipp.io._rows import as_float32
+from fipp.io import Vectors, as_floats
 from fipp.linalg import mean_and_scatter, row_blocks, single_threaded_blas, unit_rows
 
 _TOP = (1, 2, 10)
@@ -108,7 +107,7 @@ def describe_space(
     >>> even.isotropy > 0.8 > far.isotropy, even.mean_length < 0.1 < 0.8 < far.mean_length
     (True, True)
     """
-    matrix = vectors.matrix if isinstance(vectors, Vectors) else as_float32(vectors)
+    matrix = vectors.matrix if isinstance(vectors, Vectors) else as_floats(vectors)
     if not all(np.isfinite(matrix[rows]).all() for rows in row_blocks(len(matrix))):
         raise FippError("vectors must be finite; drop or repair those with NaN or infinity first")
     if matrix.size == 0:

@@ -1,14 +1,22 @@
-"""Vectors, lexicons and model files: what comes into fipp and what leaves it.
+"""Vectors, lexicons and model files: what enters fipp and what leaves it.
 
-`Vectors` are words with their vectors, and `SubwordVectors` can make vectors for other words too; a `Lexicon` is a list
-of word pairs, and a `Lookup` says which of the pairs two vocabularies have. What a reader had to skip or repair stands
-in a `LoadReport`.
+`Vectors` are words with their vectors; `SubwordVectors` can also compose vectors for other words. A `Lexicon` is a list
+of word pairs, and a `Lookup` has the rows of those pairs in two vocabularies. A `LoadReport` lists what a reader had to
+skip or repair.
 """
 
+from fipp.io._atomic import atomic_path, flush_to_disk  # noqa: F401
+from fipp.io._cache import cache_folder  # noqa: F401
 from fipp.io._lexicon import Lexicon
+from fipp.io._lexicon_file import layout_of, number_of  # noqa: F401
 from fipp.io._lookup import Lookup
-from fipp.io._report import LoadReport
-from fipp.io._subwords import SubwordVectors
-from fipp.io._vectors import Vectors
+from fipp.io._model import is_model, read_model, write_model  # noqa: F401
+from fipp.io._report import MALFORMED, Inspector, LoadReport, counted, quoted  # noqa: F401
+from fipp.io._rows import as_floats  # noqa: F401
+from fipp.io._stream import read_batches  # noqa: F401
+from fipp.io._table import fold  # noqa: F401
+from fipp.io._vectors import SubwordVectors, Vectors
+from fipp.io.formats import format_to_read, format_to_write, may_hold_vectors  # noqa: F401
 
+# The names that are not listed here are for other rooms of fipp.
 __all__ = ["Lexicon", "LoadReport", "Lookup", "SubwordVectors", "Vectors"]

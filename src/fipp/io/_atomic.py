@@ -1,4 +1,4 @@
-"""Writing a file beside its place and moving it there when whole."""
+"""Writing a file beside its target and moving it there when it is complete."""
 
 from __future__ import annotations
 
@@ -14,29 +14,10 @@ from fipp.exceptions import FippError
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Return a temporary path beside ``path``; move it there when the block ends well, remove it otherwise.
+    """Yield an empty temporary file beside ``path``; move it there if the block succeeds, otherwise remove it.
 
-    Whoever looks at ``path`` meanwhile, or after a crash, sees the old file or the new one, never half of one.
-    A symbolic link stays one: the file it points to is replaced. An existing file's permissions are kept.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Where the file shall be in the end. Its folder has to exist.
-
-    Yields
-    ------
-    pathlib.Path
-        An empty file in the same folder, to be written by the caller.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with atomic_path(folder / "greeting.txt") as temporary:
-    ...     _ = temporary.write_text("hello")
-    >>> (folder / "greeting.txt").read_text(), len(list(folder.iterdir()))
-    ('hello', 1)
+    Anyone who reads ``path`` meanwhile, or after a crash, sees the old file or the new one, never half of one. The
+    folder must exist. A symbolic link is kept: the file it points to is replaced. So are the permissions of a file.
     """
     target = _resolve_target(path)
     temporary = _create_beside(target)
@@ -54,7 +35,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def flush_to_disk(path: Path) -> None:
-    """Return when the contents of ``path`` would survive a power cut."""
+    """Wait until the contents of ``path`` would survive a power cut."""
     descriptor = os.open(path, os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -73,7 +54,7 @@ def _resolve_target(path: str | os.PathLike[str]) -> Path:
 
 
 def _create_beside(target: Path) -> Path:
-    # Not tempfile.mkstemp: it makes files that only their owner may read, and the target would inherit that.
+    # Not tempfile.mkstemp: it makes files that only their owner can read, and the target would inherit that.
     temporary = target.with_name(f".{target.name[:60]}.{secrets.token_hex(6)}.part")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -83,7 +64,7 @@ def _create_beside(target: Path) -> Path:
 
 
 def _flush_folder(folder: Path) -> None:
-    # The move itself lives in the folder's own data. Windows cannot open a folder, and needs no such step.
+    # The move is recorded in the folder itself. Windows cannot open a folder, and does not need this.
     if hasattr(os, "O_DIRECTORY"):
         with suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

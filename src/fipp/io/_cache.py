@@ -1,9 +1,9 @@
-"""Vectors that were parsed once, kept in a form that is mapped into memory the next time.
+"""Vectors that were parsed once, stored in a form that can be mapped into memory the next time.
 
 A cache file holds a JSON header with its checksum, the words as one text, and the matrix, which begins at a multiple
-of the page size. It is used only for the very file it was made from: same path, size, times (the time of the last
-change of any kind included, which no program can set back) and the same bytes in samples from head, tail and between.
-Whatever is wrong with a cache file, it is as if it were not there, and it is written anew.
+of the page size. It is used only for the very file it was made from: the same path, size and times (including the time
+of the last change of any kind, which no program can set back) and the same bytes in samples from the beginning, the end
+and between. A cache file with any defect is ignored and written again.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 import time
 import zlib
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,14 +27,14 @@ from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._report import Finding, Kind, LoadReport, counted
 from fipp.io._rows import float_type
-from fipp.io._vectors import Vectors
+from fipp.io._table import Table
 from fipp.linalg import parse_memory
 
 SMALLEST_BYTES = 1 << 20
-"""Matrices below this are parsed sooner than a user notices."""
+"""Smaller matrices are parsed too quickly for a user to notice."""
 
 DEFAULT_CACHE_SIZE = 10 << 30
-"""All cache files together; the environment variable ``FIPP_CACHE_SIZE`` sets another, such as ``50GB``."""
+"""The most that all cache files take together; the environment variable ``FIPP_CACHE_SIZE`` overrides it."""
 
 _MAGIC = b"FIPPVEC\x01"
 _SUFFIX = ".fippvec"
@@ -43,19 +44,13 @@ _SEPARATORS = "\n\0\x1f\x1e\t "
 _SAMPLE_BYTES, _SAMPLES = 4096, 32
 _END_BYTES = 1 << 16
 _SETTLED_SECONDS = 2.0
-"""A file changed so shortly ago could change again within what its file system's clock can tell apart."""
+"""A file changed more recently could change again within one tick of its file system's clock."""
 
 _STALE_SECONDS = 3600.0
 
 
 def cache_folder() -> Path | None:
-    """Return the folder for caches: ``FIPP_CACHE``, or the platform's place for them; None if that says ``off``.
-
-    Examples
-    --------
-    >>> cache_folder() is None or cache_folder().name != ""
-    True
-    """
+    """Return the folder for caches: ``FIPP_CACHE``, or the platform's usual place; None if caching is ``off``."""
     chosen = os.environ.get("FIPP_CACHE")
     if chosen is not None:
         return None if chosen.strip().lower() in {"", "0", "off", "no", "false"} else Path(chosen).expanduser()
@@ -70,7 +65,7 @@ def cache_folder() -> Path | None:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What tells one state of a file from another."""
+    """What distinguishes one state of a file from another."""
 
     path: str
     size: int
@@ -80,7 +75,7 @@ class Fingerprint:
 
     @classmethod
     def of(cls, path: Path) -> Fingerprint:
-        """Look at a file, of which at most a quarter of a megabyte is read."""
+        """Return the fingerprint of a file; at most a quarter of a megabyte is read."""
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
             sample = _sample(file, 0, status.st_size)
@@ -88,12 +83,12 @@ class Fingerprint:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the file is old enough for its times to tell a later change."""
+        """Whether the file is old enough for its times to reveal a later change."""
         return time.time() - max(self.modified, self.changed) / 1e9 >= _SETTLED_SECONDS
 
 
 def _sample(file: BinaryIO, start: int, stop: int) -> str:
-    """Hash the first and the last bytes of a part of a file, and some at equal distances between."""
+    """Hash the first and last bytes of a part of a file, and samples at equal distances between."""
     digest = hashlib.blake2b(digest_size=16)
     length = stop - start
     places = [(start, _END_BYTES), (max(start, stop - _END_BYTES), _END_BYTES)]
@@ -105,25 +100,7 @@ def _sample(file: BinaryIO, start: int, stop: int) -> str:
 
 
 class Cache:
-    """The cached vectors of one file, read with certain options.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    folder : pathlib.Path
-        Where cache files are.
-    options : dict
-        What changes the vectors that are read, ``limit`` aside.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "x.vec").write_text("cat 1 2")
-    >>> Cache(folder / "x.vec", folder, {}).load(limit=None) is None
-    True
-    """
+    """The cached vectors of one file; ``options`` are those that change the vectors read, except ``limit``."""
 
     def __init__(self, path: Path, folder: Path, options: dict[str, Any]) -> None:
         self._path = path
@@ -131,27 +108,27 @@ class Cache:
         self._options = {"fipp": __version__, **options}
         self._fingerprint = Fingerprint.of(path)
 
-    def load(self, limit: int | None, strict: bool = False) -> Vectors | None:
-        """Return the vectors if they are there for this limit or for the whole file; None otherwise."""
-        vectors = self._load(None)
-        if vectors is not None and limit is not None and limit < len(vectors):
-            vectors = _first(vectors, limit) if _is_clean(vectors) else None
-        if vectors is None and limit is not None:
-            vectors = self._load(limit)
-        return None if vectors is None or (strict and not _is_clean(vectors)) else vectors
+    def load(self, limit: int | None, strict: bool = False) -> Table | None:
+        """Return the table if it is cached for this limit or for the whole file; None otherwise."""
+        table = self._load(None)
+        if table is not None and limit is not None and limit < len(table):
+            table = _first(table, limit) if _is_clean(table) else None
+        if table is None and limit is not None:
+            table = self._load(limit)
+        return None if table is None or (strict and not _is_clean(table)) else table
 
-    def store(self, vectors: Vectors, limit: int | None) -> None:
-        """Keep vectors that were just read; whatever prevents it, nothing is said and nothing is kept."""
-        if vectors.matrix.nbytes < SMALLEST_BYTES:
+    def store(self, table: Table, limit: int | None) -> None:
+        """Store vectors that were just read; do nothing, silently, if that is not possible."""
+        if table.matrix.nbytes < SMALLEST_BYTES:
             return
-        with suppress(OSError, ValueError):  # a full disk, a folder that may not be written, a FippError
+        with suppress(OSError, ValueError):  # a full disk, a folder without permission, a FippError
             if self._fingerprint.is_settled and Fingerprint.of(self._path) == self._fingerprint:
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 largest = _largest_total()
-                if vectors.matrix.nbytes < largest and vectors.matrix.nbytes < _free_bytes(self._folder) // 2:
+                if table.matrix.nbytes < largest and table.matrix.nbytes < _free_bytes(self._folder) // 2:
                     place = self._place(limit)
                     with atomic_path(place) as temporary, open(temporary, "wb") as file:
-                        _write(file, vectors, self._key(limit))
+                        _write(file, table, self._key(limit))
                     _prune(self._folder, largest, place)
 
     def _key(self, limit: int | None) -> dict[str, Any]:
@@ -163,37 +140,37 @@ class Cache:
             hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest() + _SUFFIX
         )
 
-    def _load(self, limit: int | None) -> Vectors | None:
+    def _load(self, limit: int | None) -> Table | None:
         place = self._place(limit)
         # A damaged file can raise nearly anything on its way through JSON, numpy and UTF-8.
         with suppress(OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            vectors = _read(place, self._key(limit), str(self._path))
-            if vectors is not None:
-                os.utime(place)  # the least recently used goes first
-            return vectors
+            table = _read(place, self._key(limit), str(self._path))
+            if table is not None:
+                os.utime(place)  # the least recently used file is removed first
+            return table
         return None
 
 
-def _write(file: BinaryIO, vectors: Vectors, key: dict[str, Any]) -> None:
-    words = vectors.words
+def _write(file: BinaryIO, table: Table, key: dict[str, Any]) -> None:
+    words = table.words
     text = "".join(words)
     separator = next(mark for mark in (*_SEPARATORS, None) if mark is None or mark not in text)
     if separator is None:
         raise FippError("no character is left to separate the words")
     blob = separator.join(words).encode("utf-8", "surrogatepass")
-    matrix = np.ascontiguousarray(vectors.matrix)
+    matrix = np.ascontiguousarray(table.matrix)
     header = {
         "key": key,
         "rows": len(words),
-        "dimensions": vectors.dim,
+        "dimensions": table.dim,
         "dtype": matrix.dtype.name,
         "byteorder": sys.byteorder,
         "separator": separator,
         "words_bytes": len(blob),
         "words_checksum": zlib.crc32(blob),
-        "report": None if vectors.report is None else asdict(vectors.report),
+        "report": None if table.report is None else asdict(table.report),
     }
-    # The sample of the matrix comes from the file, and goes to its end: the header has to be there before.
+    # The sample of the matrix is taken from the file, so it goes to the end, after the header.
     encoded = json.dumps(header).encode()
     file.write(_MAGIC + len(encoded).to_bytes(8, "little") + zlib.crc32(encoded).to_bytes(4, "little") + encoded)
     file.write(blob)
@@ -206,8 +183,8 @@ def _write(file: BinaryIO, vectors: Vectors, key: dict[str, Any]) -> None:
     file.write(bytes.fromhex(sample))
 
 
-def _read(place: Path, key: dict[str, Any], path: str) -> Vectors | None:
-    """Map a cache file, if it is whole and has this key."""
+def _read(place: Path, key: dict[str, Any], path: str) -> Table | None:
+    """Map a cache file if it is whole and has this key; None otherwise."""
     with open(place, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         opening = file.read(len(_MAGIC) + 12)
@@ -239,7 +216,7 @@ def _read(place: Path, key: dict[str, Any], path: str) -> Vectors | None:
     words = tuple(blob.decode("utf-8", "surrogatepass").split(header["separator"]))
     if len(words) != shape[0]:
         return None
-    return Vectors._from_checked(words, matrix, report=_report(header["report"], path))
+    return Table(words, matrix, _report(header["report"], path))
 
 
 def _report(stored: dict[str, Any] | None, path: str) -> LoadReport | None:
@@ -252,15 +229,15 @@ def _report(stored: dict[str, Any] | None, path: str) -> LoadReport | None:
     return LoadReport(path, stored["contents"], notes=tuple(stored["notes"]), **findings)
 
 
-def _is_clean(vectors: Vectors) -> bool:
-    return vectors.report is None or vectors.report.summary() is None
+def _is_clean(table: Table) -> bool:
+    return table.report is None or table.report.summary() is None
 
 
-def _first(vectors: Vectors, limit: int) -> Vectors:
-    head = vectors.head(limit)
-    if head.report is not None:
-        head.report = LoadReport(head.report.path, f"{counted(len(head), 'word')} x {head.dim}")
-    return head
+def _first(table: Table, limit: int) -> Table:
+    head = table.take(slice(limit))
+    if head.report is None:
+        return head
+    return replace(head, report=LoadReport(head.report.path, f"{counted(len(head), 'word')} x {head.dim}"))
 
 
 def _largest_total() -> int:
@@ -269,13 +246,11 @@ def _largest_total() -> int:
 
 
 def _free_bytes(folder: Path) -> int:
-    import shutil
-
     return shutil.disk_usage(folder).free
 
 
 def _prune(folder: Path, largest: int, newest: Path) -> None:
-    """Remove the files used longest ago until all fit, and what killed writers left."""
+    """Remove the least recently used files until all fit, and files that killed writers left behind."""
     entries = []
     for place in folder.iterdir():
         with suppress(OSError):

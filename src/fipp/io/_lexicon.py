@@ -1,25 +1,25 @@
-"""Pairs of words known to belong together."""
+"""Pairs of words that translate each other."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from fipp._progress import Progress
 from fipp.exceptions import FippError
-from fipp.io._cldr import cldr_names
 from fipp.io._lexicon_file import read_lexicon, write_lexicon
 from fipp.io._lookup import Lookup, look_up
 from fipp.io._report import LoadReport
-from fipp.io._shared_words import cognate_words, equal_numerals, identical_words
+from fipp.io._table import fold
 from fipp.io._vectors import Vectors
-from fipp.io._words import fold
+from fipp.io.seeds import cldr_names, cognate_words, equal_numerals, identical_words
 
 Vocabulary = Vectors | Iterable[str]
-"""Words in order of frequency: those of vectors, or just words."""
+"""Words in order of frequency: those of vectors, or a plain list."""
 
 
 class Lexicon:
@@ -28,20 +28,20 @@ class Lexicon:
     Parameters
     ----------
     pairs : iterable of (str, str)
-        The pairs. A word may be in several.
+        The pairs. A word may occur in several.
     scores : array-like of float, optional
-        How sure each pair is, NaN where nothing is known. Higher is better; the scale is the maker's.
+        How reliable each pair is, NaN where unknown. Higher is better; the scale is up to you.
 
     Attributes
     ----------
     pairs : list of (str, str)
-        The pairs in their order.
+        The pairs in order.
     scores : ndarray of float64 or None
         The scores in the order of the pairs.
     report : LoadReport or None
         What was skipped or repaired when the lexicon was read from a file.
     coverage : Lookup or None
-        What `filter` found and did not find of the lexicon that this one was filtered from.
+        What `filter` found and did not find, if this lexicon comes from it.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Lexicon:
         return self._take(range(min(count, len(self))))
 
     def at_least(self, score: float) -> Lexicon:
-        """Return the pairs with at least this score; pairs without one are left out.
+        """Return the pairs with at least this score; pairs without a score are left out.
 
         Examples
         --------
@@ -111,7 +111,7 @@ class Lexicon:
         return self._take(np.flatnonzero(self.scores >= score))
 
     def unique(self) -> Lexicon:
-        """Return each pair once, with the score it has first.
+        """Return each pair once, with its first score.
 
         Examples
         --------
@@ -124,7 +124,7 @@ class Lexicon:
         return self._take(first.values())
 
     def merge(self, *others: Lexicon) -> Lexicon:
-        """Return the pairs of this lexicon and then those of others, each once; ``a + b`` is ``a.merge(b)``.
+        """Return the pairs of this lexicon and then those of others, each pair once; ``a + b`` is ``a.merge(b)``.
 
         Examples
         --------
@@ -139,9 +139,9 @@ class Lexicon:
         return Lexicon(pairs, np.concatenate(scores)).unique()
 
     def filter(self, source: Vectors, target: Vectors) -> Lexicon:
-        """Return the pairs that two vocabularies have, in whatever case; ``coverage`` says what they have not.
+        """Return the pairs that two vocabularies contain, in any case; ``coverage`` of the result counts the others.
 
-        Pairs that lead to the same two rows as an earlier one are left out.
+        Pairs that lead to the same two rows as an earlier pair are left out.
 
         Examples
         --------
@@ -158,19 +158,19 @@ class Lexicon:
         return found
 
     def split(self, size: float | int, random_state: int | np.random.Generator | None = 0) -> tuple[Lexicon, Lexicon]:
-        """Divide the lexicon at random so that no source word, in whatever case, is in both parts.
+        """Split the lexicon at random so that no source word, in any case, is in both parts.
 
         Parameters
         ----------
         size : float or int
-            How many distinct source words the first part gets: a share between 0 and 1, or a number.
+            The distinct source words of the first part: a share between 0 and 1, or a number.
         random_state : int, numpy Generator or None, default=0
-            The seed of the choice; None chooses anew each time.
+            The seed of the split; None gives a different split each time.
 
         Returns
         -------
         chosen, rest : Lexicon
-            Both in the order of this one.
+            The two parts, in the order of this lexicon.
 
         Examples
         --------
@@ -191,7 +191,7 @@ class Lexicon:
         return self._take(np.flatnonzero(is_chosen)), self._take(np.flatnonzero(~is_chosen))
 
     def lookup(self, source: Vectors, target: Vectors) -> Lookup:
-        """Find the rows of the pairs in two vocabularies, in whatever case the words are written.
+        """Find the rows of the pairs in two vocabularies, whatever the case of the words.
 
         Examples
         --------
@@ -211,18 +211,18 @@ class Lexicon:
         alternatives: str | None = None,
         min_score: float | None = None,
     ) -> Lexicon:
-        r"""Read pairs, one a line: the source word, the target word, perhaps a score.
+        r"""Read a file with one pair per line: the source word, the target word, and perhaps a score.
 
-        What separates them is found out: a tab if at least half of the lines have one; a comma or a semicolon in a
-        ``.csv`` file (with its quotes), or if it cuts every line of another file into equally many columns; white
-        space otherwise, as in the files of MUSE. Words may contain spaces unless spaces separate.
+        The separator is detected: a tab if at least half of the lines have one; a comma or a semicolon in a ``.csv``
+        file (with its quotes), or if it splits every line of another file into the same number of columns; otherwise
+        white space, as in the files of MUSE. Words may contain spaces unless white space is the separator.
 
-        If every third column that is there is a number, it becomes the ``scores``; other columns are ignored. Where
-        white space separates, a line must be two words, or every line two words and a number.
+        If every value in the third column is a number, they become the ``scores``; further columns are ignored. With
+        white space, every line must be two words, or every line two words and a number.
 
-        A first line is a header if it says so (``source, target``; ``word, translation``) or if it has a word above a
-        column of numbers. Blank lines are skipped, and so is a line that begins with ``# `` and is no pair: a comment.
-        ``#`` alone can be a word. The file may be gzipped.
+        The first line is a header if it says so (``source, target``; ``word, translation``) or has a word above a
+        column of numbers. Blank lines are skipped, and so are comments: lines that begin with ``# `` and are not a
+        pair. ``#`` alone can be a word. The file may be gzipped.
 
         Parameters
         ----------
@@ -231,9 +231,9 @@ class Lexicon:
         strict : bool, default=False
             Refuse a file with a malformed line; otherwise such lines are skipped and counted in ``report``.
         alternatives : str, optional
-            Characters that separate several translations of one word: with ``",;"`` the line ``cat<TAB>a, b; c`` gives
-            three pairs. If the character that separates columns is among them, every column but the first holds
-            translations. Nothing is cut when left out, because a comma may belong to a word.
+            Characters that separate several translations of one word: with ``",;"``, the line ``cat<TAB>a, b; c`` has
+            three pairs. If the separator of the columns is among them, every column but the first holds translations.
+            By default nothing is split, because a comma may belong to a word.
         min_score : float, optional
             Leave out pairs with a lower score or none.
 
@@ -260,7 +260,7 @@ class Lexicon:
         return lexicon
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        r"""Write the pairs separated by a tab, or by a comma to a ``.csv`` file; gzipped to a ``.gz`` file.
+        r"""Write the pairs, separated by tabs, or by commas in a ``.csv`` file; a ``.gz`` file is compressed.
 
         Scores become a third column.
 
@@ -278,16 +278,16 @@ class Lexicon:
     def identical(
         cls, source: Vocabulary, target: Vocabulary, *, min_length: int = 1, numerals: bool = True
     ) -> Lexicon:
-        """Pair the words that two vocabularies spell alike, in the order of the source.
+        """Pair the words that both vocabularies contain, in the order of the source.
 
         Parameters
         ----------
         source, target : Vectors or iterable of str
             The vocabularies.
         min_length : int, default=1
-            Leave out shorter words: the shortest are the ones most often alike by chance.
+            Leave out shorter words, which are most often alike by chance.
         numerals : bool, default=True
-            Whether to take numerals too.
+            Whether to include numerals.
 
         Examples
         --------
@@ -298,10 +298,10 @@ class Lexicon:
 
     @classmethod
     def numerals(cls, source: Vocabulary, target: Vocabulary) -> Lexicon:
-        """Pair equal numerals, in whatever digits they are written, in the order of the source.
+        """Pair equal numerals, whatever the script of their digits, in the order of the source.
 
-        Numerals are digits of any script, perhaps with ``. , : - / %``, which must agree. Where a vocabulary writes a
-        number in several ways, the first counts.
+        Numerals are digits of any script, perhaps with ``. , : - / %``, which must agree. If a vocabulary has a number
+        in several scripts, the first counts.
 
         Examples
         --------
@@ -319,48 +319,39 @@ class Lexicon:
         max_distance: float = 0.15,
         min_length: int = 5,
         max_rank_ratio: float | None = 7.5,
-        progress: Callable[[int, int], object] | None = None,
+        progress: Progress | None = None,
     ) -> Lexicon:
-        """Pair words that look alike: inherited, borrowed, names.
+        """Pair words that look alike: inherited words, loanwords, names.
 
-        Words are written in Latin letters without marks (from Cyrillic, Greek, Armenian and Georgian too), habits of
-        spelling such as ph and f, c and k, z and s are levelled, and all pairs within an edit distance are found. A
-        pair is taken if each word is the best for the other: near in spelling first, then in frequency rank. The
-        scores are 1 less the distance.
+        Words are written in Latin letters without marks (Cyrillic, Greek, Armenian and Georgian are transliterated),
+        spellings such as ph and f, c and k, z and s are unified, and all pairs within an edit distance are found. A
+        pair is kept if each word is the best match of the other, by spelling first and then by frequency rank. The
+        scores are 1 minus the distance.
 
         Parameters
         ----------
         source, target : Vectors or iterable of str
             The vocabularies, in order of frequency.
         max_distance : float, default=0.15
-            Edits a letter of the longer word, less than 0.5.
+            The most edits per letter of the longer word, less than 0.5.
         min_length : int, default=5
             Leave out words with fewer letters.
         max_rank_ratio : float or None, default=7.5
-            Leave out pairs if one word's rank is so many times the other's (with 100 added to both). None for
-            vocabularies in no order of frequency.
+            Leave out pairs in which one word's rank is more than this many times the other's (after adding 100 to
+            both). None for vocabularies that are not in order of frequency.
         progress : callable, optional
             Called as ``progress(done, total)``.
 
         Notes
         -----
-        Many of these pairs are wrong: see ``docs/results/seeds.md`` for how many, and how good a map they give.
+        Many of these pairs are wrong: ``docs/results/seeds.md`` shows how many, and how good a map they yield.
 
         Examples
         --------
         >>> Lexicon.cognates(["photography", "cat"], ["кошка", "фотография"], max_distance=0.2).pairs
         [('photography', 'фотография')]
         """
-        return cls(
-            *cognate_words(
-                source,
-                target,
-                max_distance=max_distance,
-                min_length=min_length,
-                max_rank_ratio=max_rank_ratio,
-                progress=progress,
-            )
-        )
+        return cls(*cognate_words(source, target, max_distance, min_length, max_rank_ratio, progress))
 
     @classmethod
     def from_cldr(
@@ -372,17 +363,17 @@ class Lexicon:
         single_words: bool = True,
         lower: bool = True,
     ) -> Lexicon:
-        """Pair names in two languages from Unicode's CLDR: a dictionary for people who have none.
+        """Pair names in two languages from Unicode's CLDR, for languages without a dictionary.
 
-        It needs the extra ``fipp[cldr]``. Babel knows some hundred languages, emoji fourteen of them.
+        This needs the extra ``fipp[cldr]``. Babel covers some hundred languages, emoji fourteen of them.
 
         Parameters
         ----------
         source, target : str
-            Codes of the languages: ``"en"``, ``"pt-BR"``, ``"zh-Hant"``.
+            Language codes, such as ``"en"``, ``"pt-BR"`` or ``"zh-Hant"``.
         kinds : iterable of str, optional
-            Which names, of ``territories``, ``languages``, ``scripts``, ``months``, ``weekdays``, ``currencies``,
-            ``units``, ``cities`` and ``emoji``; all when left out.
+            Which names: ``territories``, ``languages``, ``scripts``, ``months``, ``weekdays``, ``currencies``,
+            ``units``, ``cities`` or ``emoji``; all by default.
         single_words : bool, default=True
             Leave out names of several words, which few vocabularies have.
         lower : bool, default=True

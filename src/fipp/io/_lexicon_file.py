@@ -1,4 +1,4 @@
-"""Pairs of words from and to text: which character separates them, what a third column is, what a header."""
+"""Reading and writing pairs of words as text: the separator, the header and the scores are detected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fipp.io._report import MALFORMED, Inspector, LoadReport, counted
 from fipp.io._stream import BYTE_ORDER_MARK, encoded, open_for_writing, read_batches, suffix_of
 
 _MAX_BYTES = 1 << 30
-_WHITE_SPACE = " \t\n\r\v\f"  # of ASCII only: a word may contain a no-break space
+_WHITE_SPACE = " \t\n\r\v\f"  # ASCII only: a word may contain a no-break space
 _GAP = re.compile(f"[{_WHITE_SPACE}]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _SOURCE_NAMES = {"source", "src", "source word", "source_word", "word", "word1", "word_1"}
@@ -28,7 +28,7 @@ _TARGET_NAMES = {
 
 
 class Contents(NamedTuple):
-    """What a dictionary file holds: pairs, a score for each or None, and what was skipped."""
+    """The contents of a dictionary file: pairs, their scores if it has any, and what was skipped."""
 
     pairs: list[tuple[str, str]]
     scores: npt.NDArray[np.float64] | None
@@ -36,7 +36,7 @@ class Contents(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """What separates the columns of a file, how a line is cut there, and whether a pair may begin with ``# ``."""
+    """The separator of columns, a function that splits a line, and whether a pair may begin with ``# ``."""
 
     separator: str
     split: Callable[[str], list[str]]
@@ -44,21 +44,11 @@ class _Layout(NamedTuple):
 
 
 def read_lexicon(path: Path, *, strict: bool = False, alternatives: str | None = None) -> Contents:
-    r"""Read the pairs of a file; the work of `Lexicon.load`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "en-hr.txt")
-    >>> _ = path.write_text("cat;ma\u010dka;0,9\ndog;pas;0,7\n", encoding="utf-8")
-    >>> contents = read_lexicon(path)
-    >>> contents.pairs, contents.scores
-    ([('cat', 'mačka'), ('dog', 'pas')], array([0.9, 0.7]))
-    """
+    """Read the pairs of a file; see `Lexicon.load`."""
     if alternatives is not None and not alternatives:
         raise FippError("alternatives takes the characters that separate translations, such as ',;', not an empty text")
     inspector = Inspector(path, strict)
-    # A lexicon is small and its separator depends on all of it, so it is read whole.
+    # A lexicon is small and its separator depends on every line, so read all of it.
     every_line = (line for batch in read_batches(path, _MAX_BYTES) for line in batch)
     lines = [
         (number, inspector.decode(line, f"line {number}"))
@@ -83,38 +73,40 @@ def read_lexicon(path: Path, *, strict: bool = False, alternatives: str | None =
 
 
 def write_lexicon(pairs: Sequence[tuple[str, str]], scores: npt.NDArray[np.float64] | None, path: Path) -> None:
-    """Write pairs, and their scores if there are any, so that `read_lexicon` gives the same; atomically."""
+    """Write pairs, and scores if there are any, atomically; `read_lexicon` returns the same."""
     if not pairs:
         raise FippError(f"there are no pairs to write to {path}")
     rows: list[list[str]] = []
-    if _is_header(list(pairs[0]), None):  # it would be taken for one, so it gets one above it
+    if _is_header(list(pairs[0]), None):  # the first pair looks like a header, so put one above it
         rows.append(["source", "target"])
     for place, pair in enumerate(pairs):
         for word in pair:
             if not word or strip(word) != word:
-                raise FippError(f"the word {word!r} cannot be written to {path}: it is empty, or has spaces around")
+                raise FippError(
+                    f"the word {word!r} cannot be written to {path}: it is empty, or has white space around it"
+                )
             encoded(word, path, "\t\n\r")
         number = math.nan if scores is None else float(scores[place])
         rows.append([*pair] if math.isnan(number) else [*pair, repr(number)])
     lines = [line.encode("utf-8") for line in (_as_csv(rows) if suffix_of(path) == ".csv" else map("\t".join, rows))]
-    # The reader drops one mark at the start of the file; a first word that begins with one needs another.
+    # The reader drops a byte order mark at the start of the file; a first word that begins with one needs another.
     mark = BYTE_ORDER_MARK if lines[0].startswith(BYTE_ORDER_MARK) else b""
     with open_for_writing(path) as file:
         file.write(mark + b"\n".join(lines) + b"\n")
 
 
 def strip(text: str) -> str:
-    """Take white space of ASCII off both ends: the other kinds may belong to a word."""
+    """Remove ASCII white space from both ends; other white space may belong to a word."""
     return text.strip(_WHITE_SPACE)
 
 
 def layout_of(texts: list[str], path: Path) -> _Layout:
-    """Find out what separates the columns."""
-    # Comments are no evidence, unless there is nothing else.
+    """Detect what separates the columns."""
+    # Ignore comments, unless there is nothing else.
     plain = [text for text in texts if not text.startswith("# ") or "\t" in text] or texts
     if suffix_of(path) == ".csv":
         return _cut_by_most(plain)
-    # A few files of MUSE have both tabs and spaces; where tabs are rare, they are white space like the rest.
+    # A few files of MUSE have both tabs and spaces; rare tabs are white space like any other.
     tabs = sum("\t" in text for text in plain)
     if tabs and 2 * tabs >= len(plain):
         return _Layout("\t", lambda text: [strip(field) for field in text.split("\t")])
@@ -140,13 +132,13 @@ def _is_pair(fields: list[str]) -> bool:
 
 
 def _cut_by_most(texts: list[str]) -> _Layout:
-    """Choose between comma and semicolon; the latter is common where the comma is the decimal point."""
+    """Choose between comma and semicolon, which is common where the decimal point is a comma."""
     comma, semicolon = _delimited(","), _delimited(";")
     by_comma, by_semicolon = [[layout.split(text) for text in texts] for layout in (comma, semicolon)]
     pairs_by_comma, pairs_by_semicolon = (sum(map(_is_pair, rows)) for rows in (by_comma, by_semicolon))
     if pairs_by_semicolon != pairs_by_comma:
         return semicolon if pairs_by_semicolon > pairs_by_comma else comma
-    # "cat;chat;0,9" can be cut either way. Scores with a decimal comma decide, unless quotes say otherwise.
+    # "cat;chat;0,9" can be split either way. Scores with a decimal comma decide, unless there are quotes.
     has_decimal_commas = (
         bool(texts)
         and not any('"' in text for text in texts)
@@ -156,7 +148,7 @@ def _cut_by_most(texts: list[str]) -> _Layout:
 
 
 def _separates_all(texts: list[str], layout: _Layout) -> bool:
-    """Tell whether a character separates the columns of a file whose name does not say so."""
+    """Return whether the separator splits every line of a file that is not named ``.csv``."""
     rows = [layout.split(text) for text in texts]
     if not texts or not all(map(_is_pair, rows)) or len({len(row) for row in rows}) > 1:
         return False
@@ -186,14 +178,14 @@ def _rows(lines: list[tuple[int, str]], layout: _Layout, all_columns: bool, insp
 
 
 def _all_have_scores(rows: list[list[str]]) -> bool:
-    """Tell whether every line is like "cat chat 0.9", below a header perhaps; one alone may be a word with a space."""
+    """Return whether every line, except perhaps a header, is like "cat chat 0.9"."""
     if len(rows) > 1 and len(rows[0]) == 3 and number_of(rows[0][2], " ") is None:
         rows = rows[1:]
     return bool(rows) and all(len(fields) == 3 and number_of(fields[2], " ") is not None for fields in rows)
 
 
 def _third_column(rows: list[list[str]], layout: _Layout) -> list[float] | None:
-    """Return the numbers of the third column, NaN where it is empty; None if it is something else or not there."""
+    """Return the numbers of the third column, NaN where it is empty; None if there is no column of numbers."""
     texts = [row[2] if len(row) > 2 else "" for row in rows]
     numbers = [number_of(text, layout.separator) if text else math.nan for text in texts]
     if numbers and numbers[0] is None:  # the name of the column, perhaps
@@ -205,7 +197,7 @@ def _third_column(rows: list[list[str]], layout: _Layout) -> list[float] | None:
 
 
 def number_of(text: str, separator: str) -> float | None:
-    """Read a finite number; between semicolons it may have a decimal comma. None if it is none."""
+    """Return a finite number, with a decimal comma if semicolons separate; None if the text is not a number."""
     if separator == ";":
         text = text.replace(",", ".", 1)
     number = float(text) if _NUMBER.fullmatch(text) else math.nan
@@ -213,7 +205,7 @@ def number_of(text: str, separator: str) -> float | None:
 
 
 def _is_header(fields: list[str], scores: list[float] | None) -> bool:
-    """Tell whether a first line can be nothing but the names of the columns."""
+    """Return whether the first line must be the names of the columns."""
     if fields[0].casefold() in _SOURCE_NAMES and fields[1].casefold() in _TARGET_NAMES:
         return True
     # A word above a column of numbers.
@@ -229,7 +221,7 @@ def _targets(fields: list[str], alternatives: str | None, all_columns: bool) -> 
 
 
 def _as_csv(rows: list[list[str]]) -> list[str]:
-    # Quotes tell a reader that a semicolon is part of a word.
+    # Quotes show that a semicolon belongs to a word.
     quoted = any(";" in field for row in rows for field in row)
     lines = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Which pairs of a lexicon two vocabularies have, and in which rows."""
+"""Which pairs of a lexicon two vocabularies contain, and in which rows."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from fipp.io._report import counted, quoted
 from fipp.io._vectors import Vectors
 
 _EXAMPLES = 5
-# Related languages share spellings, so a lexicon the wrong way round still finds some of its pairs.
+# Related languages share spellings, so some pairs are found even in a reversed lexicon.
 _LOW_COVERAGE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """The rows of the pairs that were found on both sides, and an account of those that were not.
+    """The rows of the pairs found in both vocabularies, and an account of those not found.
 
     Attributes
     ----------
     rows : ndarray of int64 of shape (c, 2)
-        Source row and target row of each pair found, no two pairs alike.
+        Source row and target row of each pair found, without duplicates.
     pairs_found : ndarray of int64 of shape (c,)
-        The place in the lexicon of the pair in each row of ``rows``.
+        The place in the lexicon of each row of ``rows``.
     lines, line_rows : ndarray of int64 of shape (found,) and (found, 2)
-        The same for every pair found, duplicates included: its place in the lexicon, its source row and target row.
+        The place in the lexicon, and source and target row, of every pair found, including duplicates.
     total, found : int
-        Pairs in the lexicon; pairs with both words found. ``found`` is ``c + duplicates``.
+        The number of pairs in the lexicon, and of pairs with both words found, which is ``c + duplicates``.
     duplicates : int
-        Pairs found that lead to the same two rows as an earlier one.
+        The number of pairs found that lead to the same two rows as an earlier one.
     missing_source, missing_target : int
-        Pairs whose source word, whose target word is not in the vocabulary.
+        The number of pairs whose source word, or whose target word, is not in its vocabulary.
     missing_source_examples, missing_target_examples : tuple of str
         A few of those words.
     reversed_coverage : float or None
-        The coverage of the reversed lexicon, if this one's is poor and the other clearly better.
+        The coverage of the reversed lexicon, if coverage is low and reversing would clearly raise it.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Lookup:
         return self.found / self.total if self.total else 0.0
 
     def summary(self) -> str:
-        """Say in one line how many pairs were found, and name a few words that were not.
+        """Return one line: how many pairs were found, and a few words that were not.
 
         Examples
         --------
@@ -90,7 +90,7 @@ class Lookup:
         return "; ".join(parts)
 
     def hint(self) -> str | None:
-        """Say what may be wrong when little was found; None when no cause is in sight."""
+        """Return what may be wrong if few pairs were found; None if no cause is known."""
         if self.reversed_coverage is None:
             return None
         return (
@@ -100,7 +100,7 @@ class Lookup:
         )
 
     def require(self) -> Lookup:
-        """Return this lookup back if it found a pair, raise a FippError that says why if it did not.
+        """Return this lookup if it found a pair; otherwise raise a FippError that explains why it did not.
 
         Examples
         --------
@@ -122,13 +122,13 @@ class Lookup:
 
 
 def look_up(pairs: Sequence[tuple[str, str]], source: Vectors, target: Vectors) -> Lookup:
-    """Find the rows of pairs of words; the work of `Lexicon.lookup`."""
+    """Find the rows of pairs of words; see `Lexicon.lookup`."""
     source_words = [pair[0] for pair in pairs]
     target_words = [pair[1] for pair in pairs]
     rows = np.stack([source.find(source_words), target.find(target_words)], axis=1)
     lines = np.flatnonzero((rows >= 0).all(axis=1))
     found = len(lines)
-    # The first of equal row pairs stays, and the lexicon's order with it.
+    # Keep the first of equal row pairs, in the order of the lexicon.
     _, first = np.unique(rows[lines], axis=0, return_index=True)
     places = lines[np.sort(first)]
     missing_source, missing_target = rows[:, 0] < 0, rows[:, 1] < 0

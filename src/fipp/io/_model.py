@@ -18,7 +18,7 @@ from fipp.io._atomic import atomic_path
 from fipp.io._stream import check_readable
 
 FORMAT = 1
-"""The number of the header's format; raised when an older fipp could not read a file rightly."""
+"""The version of the format; increased when an older fipp could not read a file correctly."""
 
 _KEY = "fipp"
 
@@ -28,14 +28,8 @@ Array = npt.NDArray[Any]
 def write_model(path: str | os.PathLike[str], tensors: Mapping[str, npt.ArrayLike], header: Mapping[str, Any]) -> None:
     """Write arrays and a header to a safetensors file, atomically; equal input gives equal bytes.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    tensors : mapping of str to array
-        Finite real numbers, or booleans.
-    header : mapping
-        Anything that JSON can hold. The key ``format`` is added and must not be used.
+    The arrays are finite real numbers or booleans. The header is anything that JSON can hold, except that the key
+    ``format`` is added by this function.
 
     Examples
     --------
@@ -56,24 +50,12 @@ def write_model(path: str | os.PathLike[str], tensors: Mapping[str, npt.ArrayLik
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]]:
     """Read the arrays and the header that `write_model` wrote.
 
-    Raises
-    ------
-    FippError
-        If the file is missing, damaged, not written by fipp, or by a newer one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "model.safetensors")
-    >>> _ = path.write_bytes(b"hello")
-    >>> read_model(path)
-    Traceback (most recent call last):
-    fipp.exceptions.FippError: ...model.safetensors is not a whole safetensors file: ...
+    Raises a FippError if the file is missing or damaged, or was not written by fipp or by a newer version of it.
     """
     path = Path(path)
     check_readable(path)
     try:
-        # Sizes are checked against the file when it is opened, before any array is made.
+        # safe_open checks sizes against the file before any array is made.
         with safe_open(path, framework="numpy") as file:
             header = _decode_header((file.metadata() or {}).get(_KEY), path)
             tensors = {name: _checked(name, file.get_tensor(name), path) for name in file.keys()}  # noqa: SIM118
@@ -83,16 +65,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str
 
 
 def is_model(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file is a model that fipp wrote, from its header alone.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "model.safetensors")
-    >>> write_model(path, {"map": np.eye(2)}, {"method": "fipp"})
-    >>> is_model(path), is_model(__file__)
-    (True, False)
-    """
+    """Return whether a file is a model that fipp wrote; only its header is read."""
     try:
         with safe_open(Path(path), framework="numpy") as file:
             return _KEY in (file.metadata() or {})
@@ -123,12 +96,12 @@ def _encode_header(header: Mapping[str, Any], path: str | os.PathLike[str]) -> s
 def _plain(value: object) -> object:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{value!r} is none of its types")
+    raise TypeError(f"{value!r} is not a JSON value")
 
 
 def _decode_header(text: str | None, path: Path) -> dict[str, Any]:
     if text is None:
-        raise FippError(f"{path} is no model: this safetensors file was not written by fipp")
+        raise FippError(f"{path} is not a model: this safetensors file was not written by fipp")
     try:
         header = json.loads(text)
         version = header.pop("format")

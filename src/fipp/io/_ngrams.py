@@ -1,4 +1,8 @@
-"""Vectors of words from the rows of their character n-grams."""
+"""Vectors of words from the hashed rows of their character n-grams, as fastText and floret make them.
+
+FNV-1a is as Fowler, Noll and Vo describe it; MurmurHash is by Austin Appleby, who placed it in the public domain. The
+packages that offer them hash one input per call; here a matrix of inputs of equal length is hashed at once.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +15,21 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from fipp.io._hashing import Bytes, fnv1a, hash_spans, murmur3
 from fipp.io._rows import FloatMatrix
 
 MAX_NGRAM = 64
-"""The longest n-gram in characters that is believed; people use 3 to 6."""
+"""The longest n-gram, in characters, that a file may declare; people use 3 to 6."""
 
 _BLOCK_NGRAMS = 1 << 18
+_U64 = np.uint64
 
+Bytes = npt.NDArray[np.uint8]
+Hashes = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 
 
 class Ngrams(NamedTuple):
-    """Parts of words: the bytes of all words in a row, where each part begins and ends, and whose part it is."""
+    """N-grams as spans of one buffer that holds the bytes of all words; ``owners`` are the words they belong to."""
 
     buffer: Bytes
     starts: Numbers
@@ -31,20 +37,15 @@ class Ngrams(NamedTuple):
     owners: Numbers
 
     def texts(self) -> list[bytes]:
-        """Return the n-grams themselves."""
+        """Return the n-grams as bytes."""
         return [self.buffer[start:end].tobytes() for start, end in zip(self.starts, self.ends, strict=True)]
 
 
 def character_ngrams(words: Sequence[bytes], shortest: int, longest: int, *, ends_alone: bool = False) -> Ngrams:
-    """List the n-grams of words that have their boundary marks already.
+    """List the n-grams of words that already carry their boundary marks.
 
-    A character is what UTF-8 says, and broken bytes follow the character before. The first and the last character
-    alone are no n-grams, since they are the marks, unless ``ends_alone``.
-
-    Examples
-    --------
-    >>> character_ngrams([b"<cat>"], 3, 4).texts()
-    [b'<ca', b'cat', b'at>', b'<cat', b'cat>']
+    Characters are those of UTF-8; invalid bytes belong to the character before them. The first and the last character
+    are the marks, and count as n-grams of length 1 only with ``ends_alone``.
     """
     buffer = np.frombuffer(b"".join(words), dtype=np.uint8)
     is_start = (buffer & 0xC0) != 0x80
@@ -57,7 +58,8 @@ def character_ngrams(words: Sequence[bytes], shortest: int, longest: int, *, end
     bounds = np.append(characters, len(buffer))
     first = np.append(True, owners[1:] != owners[:-1]) if len(owners) else np.zeros(0, dtype=bool)
     last = np.append(first[1:], True) if len(owners) else first
-    found = []
+    none = np.zeros(0, dtype=np.int64)
+    found = [(none, none, none)]
     for count in range(max(1, shortest), min(longest, len(characters)) + 1):
         begins = np.arange(len(characters) - count + 1)
         whole = owners[begins] == owners[begins + count - 1]
@@ -67,16 +69,11 @@ def character_ngrams(words: Sequence[bytes], shortest: int, longest: int, *, end
         if not len(begins) and count > 1:
             break
         found.append((bounds[begins], bounds[begins + count], owners[begins]))
-    starts, ends, owner = (np.concatenate([np.zeros(0, dtype=np.int64), *parts]) for parts in _columns(found))
-    return Ngrams(buffer, starts, ends, owner)
-
-
-def _columns(found: list[tuple[Numbers, Numbers, Numbers]]) -> list[list[Numbers]]:
-    return [[part[column] for part in found] for column in range(3)]
+    return Ngrams(buffer, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
 def mean_rows(matrix: npt.NDArray[np.float32], rows: Numbers, owners: Numbers, count: int) -> FloatMatrix:
-    """Return for each of ``count`` owners the mean of its rows of ``matrix``, zero for one without rows.
+    """Return the mean of each owner's rows of ``matrix``, zero for an owner without rows.
 
     Examples
     --------
@@ -85,7 +82,7 @@ def mean_rows(matrix: npt.NDArray[np.float32], rows: Numbers, owners: Numbers, c
     """
     used, places = np.unique(rows, return_inverse=True)
     shares = np.bincount(owners, minlength=count)
-    # Only the rows that are used: the matrix may be larger than the memory.
+    # Copy only the rows that are used: the matrix may be larger than memory.
     gathered = np.ascontiguousarray(matrix[used], dtype=np.float32)
     weights = np.ones(len(rows), dtype=np.float32)
     sums = csr_array((weights, (owners, places)), shape=(count, len(used))) @ gathered
@@ -94,7 +91,7 @@ def mean_rows(matrix: npt.NDArray[np.float32], rows: Numbers, owners: Numbers, c
 
 
 class Composed(NamedTuple):
-    """The vectors of words, and which of them could be made."""
+    """The vectors of words, and which of the words have one."""
 
     matrix: FloatMatrix
     known: npt.NDArray[np.bool_]
@@ -102,12 +99,12 @@ class Composed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FastTextNgrams:
-    """fastText's table: n-grams between ``<`` and ``>``, hashed by FNV-1a into buckets.
+    """fastText's table: n-grams of ``<word>``, hashed by FNV-1a into buckets.
 
     Attributes
     ----------
     matrix : ndarray of shape (words + buckets, d)
-        The rows of the words, then those of the buckets.
+        One row per word, then one per bucket.
     offset : int
         The number of rows before the first bucket.
     buckets, shortest, longest : int
@@ -121,11 +118,11 @@ class FastTextNgrams:
     longest: int
 
     def compose(self, words: Sequence[bytes], own_rows: Numbers | None = None) -> Composed:
-        """Return the mean of the rows of each word's n-grams, and of its own row if there is one."""
+        """Return the mean of the rows of each word's n-grams and, if given, of its own row."""
 
         def rows_of(block: slice) -> tuple[Numbers, Numbers]:
             part = words[block]
-            # The end of a sentence is no word, so that it has no n-grams.
+            # fastText gives its end-of-sentence mark no n-grams.
             marked = [b"<%b>" % word if word != b"</s>" else b"" for word in part]
             grams = character_ngrams(marked, self.shortest, self.longest if self.buckets else 0)
             hashes = hash_spans(grams.buffer, grams.starts, grams.ends, fnv1a) % np.uint64(max(1, self.buckets))
@@ -139,20 +136,20 @@ class FastTextNgrams:
 
 @dataclass(frozen=True, eq=False)
 class FloretNgrams:
-    """floret's table: the marked word and its n-grams, hashed by MurmurHash3 into a few rows each.
+    """floret's table: the marked word and each of its n-grams are hashed by MurmurHash3 into a few rows.
 
     Attributes
     ----------
     matrix : ndarray of shape (buckets, d)
-        The rows.
+        One row per bucket.
     shortest, longest : int
         The lengths of the n-grams in characters.
     hashes, seed : int
-        How many rows each n-gram has, and the seed of the hash function.
+        The number of rows per n-gram, and the seed of the hash function.
     begin, end : bytes
         The marks around a word.
     ends_alone : bool
-        Whether single marks count as n-grams, as they do in spaCy but not in floret.
+        Whether a mark alone is an n-gram, as in spaCy but not in floret.
     """
 
     matrix: npt.NDArray[np.float32]
@@ -192,7 +189,7 @@ def _compose(
     per_byte: int,
     rows_of: Callable[[slice], tuple[Numbers, Numbers]],
 ) -> Composed:
-    """Take the means block by block; ``rows_of`` gives the rows of a block's words, and whose they are."""
+    """Compute the means block by block; ``rows_of`` returns the rows for a block of words, and their owners."""
     result = np.empty((len(words), matrix.shape[1]), dtype=np.float32)
     known = np.zeros(len(words), dtype=bool)
     for block in _blocks(words, max(1, per_byte)):
@@ -204,7 +201,7 @@ def _compose(
 
 
 def _blocks(words: Sequence[bytes], per_byte: int) -> Iterator[slice]:
-    """Cut words into blocks of about a quarter of a million n-grams."""
+    """Split words into blocks of about a quarter of a million n-grams."""
     start = size = 0
     for row, word in enumerate(words):
         size += (len(word) + 2) * per_byte
@@ -213,3 +210,119 @@ def _blocks(words: Sequence[bytes], per_byte: int) -> Iterator[slice]:
             start, size = row + 1, 0
     if start < len(words):
         yield slice(start, len(words))
+
+
+def hash_spans(
+    buffer: Bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], function: Callable[[Bytes], Hashes]
+) -> Hashes:
+    """Hash spans of ``buffer``; ``function`` hashes inputs of one length, the rows of a matrix.
+
+    Examples
+    --------
+    >>> buffer = np.frombuffer(b"catdog!", dtype=np.uint8)
+    >>> hash_spans(buffer, np.array([0, 3, 0]), np.array([3, 7, 3]), fnv1a)
+    array([ 108289031, 3739338232,  108289031], dtype=uint64)
+    """
+    lengths = ends - starts
+    order = np.argsort(lengths, kind="stable")
+    sorted_lengths = lengths[order]
+    edges = np.flatnonzero(np.diff(sorted_lengths)) + 1
+    result = None
+    for chosen in np.split(order, edges):
+        if not len(chosen):
+            continue
+        length = int(lengths[chosen[0]])
+        hashed = function(buffer[starts[chosen, np.newaxis] + np.arange(length)])
+        if result is None:
+            result = np.empty((len(starts), *hashed.shape[1:]), dtype=np.uint64)
+        result[chosen] = hashed
+    return np.empty(0, dtype=np.uint64) if result is None else result
+
+
+def fnv1a(rows: Bytes) -> Hashes:
+    """Hash each row to 32 bits as fastText does: FNV-1a, with bytes above 127 as negative numbers.
+
+    Examples
+    --------
+    >>> fnv1a(np.frombuffer(b"a", dtype=np.uint8)[np.newaxis]) == 0xE40C292C
+    array([ True])
+    """
+    state = np.full(len(rows), 2166136261, dtype=np.uint32)
+    for column in rows.view(np.int8).T.astype(np.int32).view(np.uint32):
+        state = (state ^ column) * np.uint32(16777619)
+    return state.astype(np.uint64)
+
+
+def murmur3(rows: Bytes, seed: int) -> Hashes:
+    """Hash each row to four 32-bit numbers: MurmurHash3_x64_128.
+
+    Examples
+    --------
+    >>> murmur3(np.frombuffer(b"hello", dtype=np.uint8)[np.newaxis], 0)[0, :2].tolist() == [0x41BD9B02, 0xCBD8A7B3]
+    True
+    """
+    c1, c2 = _U64(0x87C37B91114253D5), _U64(0x4CF5AD432745937F)
+    length = rows.shape[1]
+    words = _as_words(rows, 16)
+    h1 = np.full(len(rows), seed, dtype=np.uint64)
+    h2 = h1.copy()
+    for block in range(length // 16):
+        k1, k2 = words[:, 2 * block], words[:, 2 * block + 1]
+        h1 ^= _rotate(k1 * c1, 31) * c2
+        h1 = (_rotate(h1, 27) + h2) * _U64(5) + _U64(0x52DCE729)
+        h2 ^= _rotate(k2 * c2, 33) * c1
+        h2 = (_rotate(h2, 31) + h1) * _U64(5) + _U64(0x38495AB5)
+    if length % 16:
+        # The last block is padded with zeros, which change nothing.
+        h1 ^= _rotate(words[:, -2] * c1, 31) * c2
+        h2 ^= _rotate(words[:, -1] * c2, 33) * c1
+    h1 ^= _U64(length)
+    h2 ^= _U64(length)
+    h1 += h2
+    h2 += h1
+    h1, h2 = _finish(h1), _finish(h2)
+    h1 += h2
+    h2 += h1
+    low = _U64(0xFFFFFFFF)
+    return np.stack([h1 & low, h1 >> _U64(32), h2 & low, h2 >> _U64(32)], axis=1)
+
+
+def murmur2(rows: Bytes, seed: int = 1) -> Hashes:
+    """Hash each row to 64 bits: MurmurHash64A, which spaCy uses as the key of a word.
+
+    Examples
+    --------
+    >>> murmur2(np.frombuffer(b"coffee", dtype=np.uint8)[np.newaxis]).tolist()  # as in spaCy's manual
+    [3197928453018144401]
+    """
+    m, shift = _U64(0xC6A4A7935BD1E995), _U64(47)
+    length = rows.shape[1]
+    words = _as_words(rows, 8)
+    state = np.full(len(rows), seed, dtype=np.uint64) ^ (_U64(length) * np.full(1, m, dtype=np.uint64))
+    for block in range(length // 8):
+        k = words[:, block] * m
+        k ^= k >> shift
+        state = (state ^ (k * m)) * m
+    if length % 8:
+        state = (state ^ words[:, -1]) * m
+    state ^= state >> shift
+    state *= m
+    state ^= state >> shift
+    return state
+
+
+def _as_words(rows: Bytes, block: int) -> Hashes:
+    """Return rows of bytes as little-endian 64-bit numbers, padded with zeros to whole blocks."""
+    padded = np.zeros((len(rows), -(-rows.shape[1] // block) * block), dtype=np.uint8)
+    padded[:, : rows.shape[1]] = rows
+    return padded.view("<u8").astype(np.uint64, copy=False)
+
+
+def _rotate(value: Hashes, count: int) -> Hashes:
+    return (value << _U64(count)) | (value >> _U64(64 - count))
+
+
+def _finish(value: Hashes) -> Hashes:
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        value = (value ^ (value >> _U64(33))) * _U64(factor)
+    return value ^ (value >> _U64(33))

@@ -1,4 +1,4 @@
-"""What a reader met in a file: counted, with a first example, and said in one line."""
+"""The defects that a reader found in a file: counted, with a first example, and summed up in one line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fipp.exceptions import FippError
 
 
 class Kind(NamedTuple):
-    """The name of a defect, for one and for many."""
+    """The name of a defect, singular and plural."""
 
     one: str
     many: str
@@ -24,12 +24,14 @@ MALFORMED = Kind("malformed line", "malformed lines")
 NOT_UTF8 = Kind("line that is not UTF-8", "lines that are not UTF-8")
 NO_WORD = Kind("row without a word", "rows without a word")
 NO_VECTOR = Kind("word without a vector", "words without a vector")
-DOUBTFUL = Kind("word that ends in a number, or too long row", "words that end in a number, or too long rows")
+DOUBTFUL = Kind(
+    "word that ends in a number or row that is too long", "words that end in a number or rows that are too long"
+)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One sort of defect in a file: how often it was met, and where first.
+    """One kind of defect in a file: how often it occurs, and where first.
 
     Examples
     --------
@@ -55,11 +57,11 @@ class LoadReport:
     path : str
         The file that was read.
     contents : str
-        What came of it, such as ``"49,998 words x 300"``.
+        What was read, such as ``"49,998 words x 300"``.
     skipped, repaired, doubtful : tuple of Finding
-        Rows left out; rows changed and kept; rows kept unchanged that may be wrong.
+        Rows left out, rows changed and kept, and rows kept unchanged that may be wrong.
     notes : tuple of str
-        Things that concern the whole file, such as a header that promises another number of rows.
+        Remarks about the whole file, such as a header with a wrong number of rows.
 
     Examples
     --------
@@ -78,7 +80,7 @@ class LoadReport:
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str | None:
-        """Say in one line what a person should know; None when there is nothing to say."""
+        """Return one line with what a person should know; None if there is nothing."""
         remarks = [
             f"{verb} {', '.join(map(str, findings))}"
             for verb, findings in [
@@ -93,7 +95,7 @@ class LoadReport:
 
 
 class Inspector:
-    """Collects the defects of one file as its reader meets them; when strict, refuses at the first."""
+    """Collects the defects of one file as its reader finds them; if strict, raises at the first."""
 
     def __init__(self, path: Path, strict: bool, encoding_errors: str = "replace") -> None:
         self.path = path
@@ -112,17 +114,17 @@ class Inspector:
         self._record("repaired", kind, where, word, detail)
 
     def doubt(self, kind: Kind, where: str, word: str, detail: str = "") -> None:
-        """Count a row that is kept as it is although it may be wrong."""
+        """Count a row that is kept unchanged although it may be wrong."""
         self._record("kept", kind, where, word, detail)
 
     def note(self, remark: str) -> None:
-        """Keep a remark on the whole file."""
+        """Add a remark about the whole file."""
         if self.strict:
             raise FippError(f"{self.path}: {remark}")
         self._notes.append(remark)
 
     def decode(self, raw: bytes, where: str) -> str:
-        """Turn bytes into text; what is not UTF-8 is refused, replaced or kept, as was asked for, and counted."""
+        """Decode bytes; invalid UTF-8 is refused, replaced or kept as ``encoding_errors`` says, and counted."""
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -139,11 +141,11 @@ class Inspector:
             return text
 
     def count(self, verb: str, kind: Kind) -> int:
-        """Return how many defects of a kind were ``"skipped"``, ``"repaired"`` or ``"kept"`` so far."""
+        """Return the number of defects of a kind that were ``"skipped"``, ``"repaired"`` or ``"kept"`` so far."""
         return self._counts.get((verb, kind), 0)
 
     def report(self, contents: str) -> LoadReport:
-        """Sum up, once the file has been read."""
+        """Sum up after the file has been read."""
         return LoadReport(
             str(self.path),
             contents,
@@ -169,7 +171,7 @@ class Inspector:
 
 
 def quoted(word: str, longest: int = 60) -> str:
-    """Quote a word for a message, cut to a length that a terminal bears.
+    """Quote a word for a message, shortened if it is long.
 
     Examples
     --------
@@ -180,7 +182,7 @@ def quoted(word: str, longest: int = 60) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Say how many, in the singular for one.
+    """Return a number and its noun, singular or plural.
 
     Examples
     --------

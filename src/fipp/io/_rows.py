@@ -1,4 +1,4 @@
-"""Rows of numbers: converting, checking and collecting them without large temporaries."""
+"""Rows of numbers: converted, checked and collected without large temporary arrays."""
 
 from __future__ import annotations
 
@@ -13,23 +13,17 @@ from fipp.exceptions import FippError
 from fipp.linalg import row_blocks
 
 FloatMatrix = npt.NDArray[Any]
-"""A matrix of float32, or of the float type that was asked for."""
+"""A matrix of float32, or of the float type requested."""
 
 FLOAT_TYPES = ("float32", "float16", "float64")
-"""The types that `Vectors` can have; float32 unless another is asked for."""
+"""The types that `Vectors` can have."""
 
 _CHUNK_BYTES = 8 << 20
 _BLOCK_NUMBERS = 1 << 20
 
 
 def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """Return a float type that vectors can have, in the machine's byte order; raise a FippError for any other.
-
-    Examples
-    --------
-    >>> float_type("float16"), float_type(np.float64)
-    (dtype('float16'), dtype('float64'))
-    """
+    """Return a float type that vectors can have, in native byte order; raise a FippError for any other type."""
     try:
         name = np.dtype(dtype).name
     except TypeError:
@@ -39,25 +33,8 @@ def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
     return np.dtype(name)
 
 
-def as_float32(matrix: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """Return ``matrix`` as 2-D float32 in the machine's byte order: itself if it is that already.
-
-    Examples
-    --------
-    >>> as_float32([[1, 2], [3, 4]]).dtype
-    dtype('float32')
-    """
-    return as_floats(matrix, np.float32)
-
-
-def as_floats(matrix: npt.ArrayLike, dtype: npt.DTypeLike) -> FloatMatrix:
-    """Return ``matrix`` as 2-D floats of a type in the machine's byte order: itself if it is that already.
-
-    Examples
-    --------
-    >>> as_floats([[1, 2], [3, 4]], "float16").dtype
-    dtype('float16')
-    """
+def as_floats(matrix: npt.ArrayLike, dtype: npt.DTypeLike = np.float32) -> FloatMatrix:
+    """Return ``matrix`` as 2-D floats of a type in native byte order, without a copy if possible."""
     array: npt.NDArray[Any] = np.asarray(matrix)
     if array.ndim != 2:
         raise FippError(f"vectors must be a 2-D matrix with a row for each word, not {array.ndim}-D")
@@ -65,12 +42,12 @@ def as_floats(matrix: npt.ArrayLike, dtype: npt.DTypeLike) -> FloatMatrix:
         raise FippError(f"vectors must be real numbers, not {array.dtype}")
     if array.shape[1] == 0:
         raise FippError("vectors must have at least one dimension")
-    with np.errstate(over="ignore"):  # what is too large becomes an infinity, which the check for it names
+    with np.errstate(over="ignore"):  # numbers that are too large become infinite, which is checked later
         return array.astype(float_type(dtype), copy=False)
 
 
 def blocks(count: int, dimensions: int) -> Iterator[slice]:
-    """Cut ``count`` rows into slices of about a million numbers.
+    """Split ``count`` rows into slices of about a million numbers.
 
     Examples
     --------
@@ -81,7 +58,7 @@ def blocks(count: int, dimensions: int) -> Iterator[slice]:
 
 
 def rows_not_finite(matrix: FloatMatrix) -> Iterator[int]:
-    """Yield the numbers of the rows that hold a NaN or an infinity.
+    """Yield the numbers of rows that contain a NaN or an infinity.
 
     Examples
     --------
@@ -95,30 +72,19 @@ def rows_not_finite(matrix: FloatMatrix) -> Iterator[int]:
 
 
 def keep_freed_pages() -> None:
-    """Let arrays of up to 4 MiB that are made and freed in a loop reuse their memory.
+    """Make arrays of up to 4 MiB that are created and freed in a loop reuse their memory.
 
-    The GNU library gives such memory back to the system at once, and half of a parser's time went into getting it
-    again, until it has seen an array of that size freed: then it keeps twice as much. Elsewhere this does nothing.
-
-    Examples
-    --------
-    >>> keep_freed_pages()
+    The GNU C library returns such memory to the system at once, and a parser would spend half its time asking for it
+    again. Once an array of this size has been freed, the library keeps twice as much. Elsewhere this does nothing.
     """
     np.empty(4 << 20, dtype=np.uint8)
 
 
 class RowCollector:
-    """Gathers blocks of rows whose number is not known beforehand into one matrix.
+    """Collects blocks of rows, whose number is not known beforehand, into one matrix.
 
-    Rows are kept in chunks and each chunk is freed as soon as it has been copied, so that the memory needed at the
-    end is that of the matrix and one chunk, not twice the matrix.
-
-    Examples
-    --------
-    >>> rows = RowCollector(dimensions=2)
-    >>> rows.append(np.ones((3, 2), dtype=np.float32))
-    >>> len(rows), rows.finish().shape
-    (3, (3, 2))
+    Rows are kept in chunks, and each chunk is freed once it has been copied, so that the peak is the matrix and one
+    chunk, not twice the matrix.
     """
 
     def __init__(self, dimensions: int, chunk_bytes: int = _CHUNK_BYTES, dtype: npt.DTypeLike = np.float32) -> None:
@@ -133,11 +99,11 @@ class RowCollector:
 
     @property
     def nbytes(self) -> int:
-        """The size of the rows so far."""
+        """The size of the rows collected so far."""
         return self._length * self.dimensions * self.dtype.itemsize
 
     def append(self, block: FloatMatrix) -> None:
-        """Add the rows of ``block``, which are copied."""
+        """Add a copy of the rows of ``block``."""
         done = 0
         while done < len(block):
             used = self._length % self._rows_per_chunk
@@ -149,7 +115,7 @@ class RowCollector:
             self._length += step
 
     def _new_chunk(self) -> FloatMatrix:
-        # Pages of their own go back to the system as soon as they are freed; what malloc gives may stay with it.
+        # Mapped pages return to the system when they are freed; memory from malloc may not.
         numbers = self._rows_per_chunk * self.dimensions
         pages = mmap.mmap(-1, numbers * self.dtype.itemsize)
         return np.frombuffer(pages, dtype=self.dtype).reshape(self._rows_per_chunk, self.dimensions)

@@ -1,21 +1,20 @@
-"""Bytes and lines from a path, a file object or standard input, unpacked, within limits no file can exceed."""
+"""Bytes and lines from a path, a file object or standard input, decompressed, within limits no file can exceed."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._compression import (
     COMPRESSIONS,
-    GZIP_MAGIC,
     Compression,
     compressing,
     compression_named,
@@ -23,53 +22,25 @@ from fipp.io._compression import (
     decompressed,
 )
 
-__all__ = [
-    "BYTE_ORDER_MARK",
-    "DEFAULT_MAX_BYTES",
-    "GZIP_MAGIC",
-    "MAX_LINE_BYTES",
-    "Source",
-    "check_readable",
-    "encoded",
-    "first_bytes",
-    "open_for_writing",
-    "read_batches",
-    "read_blocks",
-    "suffix_of",
-]
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DEFAULT_MAX_BYTES = 64 << 30
-"""Decompressed bytes read from one file at most: a gzip bomb of a few megabytes could hold terabytes."""
+"""The most decompressed bytes read from one file: a gzip bomb of a few megabytes could hold terabytes."""
 
 MAX_LINE_BYTES = 16 << 20
-"""The longest line: far above any vector, far below what would fill the memory."""
+"""The longest line: much longer than any vector, much shorter than what would fill memory."""
 
 OPENING_BYTES = 1 << 16
-"""How much of a file is looked at to tell its format."""
+"""How much of a file is examined to detect its format."""
 
 _CHUNK_BYTES = 1 << 20
 
 
 class Source:
-    """Where bytes come from: a path, a binary file object, or standard input (``"-"``); read once, from the start.
+    """A path, a binary file object or standard input (``"-"``), to be read once, from the start.
 
-    Compressed bytes (gzip, bzip2, xz, Zstandard, told by content) are decompressed as they are read. What is read
-    into memory at a time is about a megabyte, and never more than ``max_bytes`` in all.
-
-    Parameters
-    ----------
-    place : str, path-like or binary file object
-        A file object is read from where it stands and left open.
-    max_bytes : int
-        Raise a FippError at more decompressed bytes than this.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-        The path; for other sources what stands for it in messages.
-    is_path : bool
-        Whether ``path`` is one that can be opened.
+    Compressed bytes (gzip, bzip2, xz or Zstandard, detected from the content) are decompressed as they are read, about
+    a megabyte at a time; more than ``max_bytes`` in all raise a FippError. A file object is read from its current
+    position and left open. If ``is_path`` is false, ``path`` is only a name for messages.
 
     Examples
     --------
@@ -101,9 +72,7 @@ class Source:
     def __enter__(self) -> Source:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -113,36 +82,19 @@ class Source:
 
     @property
     def compression(self) -> Compression | None:
-        """How the bytes are compressed, by their content."""
+        """The compression, detected from the content."""
         return compression_of(self._opening())
 
     def peek(self, count: int = OPENING_BYTES) -> bytes:
-        """Return the first decompressed bytes, which stay to be read; fewer if the source is shorter.
-
-        Examples
-        --------
-        >>> import io
-        >>> Source(io.BytesIO(b"cat 1 2")).peek(3)
-        b'cat'
-        """
-        rest = self._contents()
-        held = sum(map(len, self._held))
-        while held < count:
-            chunk = next(rest, b"")
-            if not chunk:
-                break
+        """Return the first decompressed bytes without consuming them; fewer if the source is shorter."""
+        while sum(map(len, self._held)) < count and (chunk := next(self._contents(), b"")):
             self._held.append(chunk)
-            held += len(chunk)
         return b"".join(self._held)[:count]
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the decompressed bytes, about a megabyte at a time."""
         total = 0
-        rest = self._contents()
-        while True:
-            chunk = self._held.pop(0) if self._held else next(rest, b"")
-            if not chunk:
-                return
+        while chunk := self._held.pop(0) if self._held else next(self._contents(), b""):
             total += len(chunk)
             if total > self._max_bytes:
                 raise FippError(f"{self.path} holds more than {self._max_bytes:,} bytes; max_bytes sets the limit")
@@ -150,15 +102,7 @@ class Source:
 
     @contextmanager
     def as_file(self) -> Iterator[Path]:
-        """Return a path with the decompressed bytes: the source's own if it can be, a temporary one otherwise.
-
-        Examples
-        --------
-        >>> import io
-        >>> with Source(io.BytesIO(b"cat 1 2")).as_file() as path:
-        ...     path.read_bytes()
-        b'cat 1 2'
-        """
+        """Return a path with the decompressed bytes: the source's own if possible, otherwise a temporary file."""
         if self.is_path and (self.path.is_dir() or self.compression is None):
             self.close()
             yield self.path
@@ -192,7 +136,7 @@ class Source:
     def _raw_chunks(self) -> Iterator[bytes]:
         opening = self._opening()
         if opening:
-            # Whole blocks from here on: a plain file's chunks should not begin with one of 16 bytes.
+            # Complete the first block, so that no chunk has only 16 bytes.
             yield opening + self._read(max(0, _CHUNK_BYTES - len(opening)))
         while chunk := self._read(_CHUNK_BYTES):
             yield chunk
@@ -206,32 +150,19 @@ class Source:
 
 
 def check_readable(path: Path) -> None:
-    """Raise a FippError unless ``path`` is a file."""
+    """Raise a FippError unless ``path`` is an existing file."""
     if path.is_dir():
         raise FippError(f"{path} is a folder, not a file")
     if not path.exists():
         raise FippError(f"there is no file {path}")
 
 
-def first_bytes(path: Path, count: int = 16) -> bytes:
-    """Return the first bytes of a file as they are, compressed or not."""
-    with Source(path) as source:
-        opening = source._opening()
-        return opening[:count] if count <= len(opening) else opening + source._read(count - len(opening))
-
-
 def read_blocks(
     place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int = DEFAULT_MAX_BYTES
 ) -> Generator[bytes, None, None]:
-    r"""Yield the text of a source as blocks of whole lines, each ending in ``\n``, about a megabyte at a time.
+    r"""Yield blocks of whole lines, each line ending in ``\n``, about a megabyte at a time.
 
     A byte order mark at the start is dropped.
-
-    Examples
-    --------
-    >>> import io
-    >>> list(read_blocks(io.BytesIO(b"cat 1 2\ndog 3 4\ncow 5 6")))
-    [b'cat 1 2\ndog 3 4\n', b'cow 5 6\n']
     """
     with place if isinstance(place, Source) else Source(place, max_bytes) as source:
         if source.peek(2) in (b"\xff\xfe", b"\xfe\xff"):
@@ -265,16 +196,10 @@ def _check_line(length: int, source: Source) -> None:
 def read_batches(
     place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int = DEFAULT_MAX_BYTES
 ) -> Generator[list[bytes], None, None]:
-    r"""Yield the lines of a source, without their ``\n``, about a megabyte at a time.
+    r"""Yield lists of lines, without their ``\n``, about a megabyte at a time.
 
-    Only ``\n`` ends a line: words of real vocabularies contain the other characters that Unicode calls line
-    breaks. A byte order mark at the start is dropped; the ``\r`` of CRLF is left to the caller.
-
-    Examples
-    --------
-    >>> import io
-    >>> list(read_batches(io.BytesIO(b"cat\ndog\n")))
-    [[b'cat', b'dog']]
+    Only ``\n`` ends a line, because words of real vocabularies contain the other line breaks of Unicode. A byte order
+    mark at the start is dropped; the ``\r`` of CRLF is left to the caller.
     """
     for block in read_blocks(place, max_bytes):
         lines = block.split(b"\n")
@@ -284,7 +209,7 @@ def read_batches(
 
 @contextmanager
 def open_for_writing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for bytes: written atomically, compressed as its name asks (``.gz``, ``.bz2``, ``.xz``, ``.zst``)."""
+    """Open a file to write bytes atomically, compressed if its name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``."""
     with (
         atomic_path(path) as temporary,
         open(temporary, "wb") as file,
@@ -294,7 +219,7 @@ def open_for_writing(path: Path) -> Iterator[BinaryIO]:
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that tells the format, in lower case, without ``.gz`` and its like.
+    """Return the suffix that names the format, in lower case, ignoring ``.gz`` and the like.
 
     Examples
     --------
@@ -312,9 +237,9 @@ def _without_compression(name: str) -> str:
 
 
 def encoded(word: str, path: Path, forbidden: str) -> bytes:
-    """Encode a word for a file that cannot hold the ``forbidden`` characters; raise a FippError if it has one.
+    """Encode a word for a file; raise a FippError if it contains a ``forbidden`` character.
 
-    A word read with ``encoding_errors="surrogateescape"`` becomes the bytes that it was.
+    A word read with ``encoding_errors="surrogateescape"`` is restored to its original bytes.
     """
     if any(character in word for character in forbidden):
         raise FippError(f"the word {word!r} cannot be written to {path}: it contains one of {forbidden!r}")
@@ -326,3 +251,29 @@ def encoded(word: str, path: Path, forbidden: str) -> bytes:
             if raw.decode("utf-8", "surrogateescape") == word:
                 return raw
         raise FippError(f"the word {word!r} cannot be written to {path}: it is not valid Unicode") from error
+
+
+def check_unicode(words: tuple[str, ...], path: Path) -> None:
+    """Raise a FippError if a word cannot be written as UTF-8."""
+    for word in words:
+        try:
+            word.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise FippError(f"the word {word!r} cannot be written to {path}: it is not valid Unicode") from error
+
+
+def read_bytes(path: Path, max_bytes: int) -> bytes:
+    """Return the contents of a file of at most ``max_bytes``, which is not decompressed."""
+    check_readable(path)
+    if path.stat().st_size > max_bytes:
+        raise FippError(f"{path} has more than {max_bytes:,} bytes; max_bytes sets the limit")
+    return path.read_bytes()
+
+
+def read_json(path: Path, max_bytes: int) -> Any:
+    """Return the contents of a JSON file of at most ``max_bytes``."""
+    content = read_bytes(path, max_bytes)
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FippError(f"{path} is not JSON: {error}") from error

@@ -1,4 +1,4 @@
-"""Words and their vectors."""
+"""Words and their vectors, and vectors for words that have none."""
 
 from __future__ import annotations
 
@@ -6,33 +6,37 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
-from fipp.io._exchange import Exchange
+from fipp.io._load import load_table
 from fipp.io._report import LoadReport, quoted
 from fipp.io._rows import FloatMatrix, as_floats, blocks, rows_not_finite
 from fipp.io._stream import DEFAULT_MAX_BYTES
-from fipp.io._words import Variants, WordNotFoundError, as_strings, index_of_unique
+from fipp.io._table import Options, Table, Variants, WordNotFoundError, as_strings, index_of_unique
+from fipp.io.formats import format_to_write
+from fipp.io.formats._gensim import from_gensim, to_gensim
+from fipp.io.formats._model2vec import from_model2vec
+from fipp.io.formats._spacy import from_spacy
 
 
-class Vectors(Exchange):
-    """A vocabulary: unique words, and a matrix with the vector of each word in its row.
+class Vectors:
+    """A vocabulary: unique words, and a matrix whose rows are their vectors.
 
-    The words may be any ids: documents, entities, products. The matrix is read-only and float32, unless another float
-    type is asked for; one of that type already is not copied (it may be a memory map), others are converted.
+    The words may be any ids: documents, entities, products. The matrix is read-only. A matrix that already has the
+    requested type is not copied (it may be a memory map); any other is converted.
 
     Parameters
     ----------
     words : sequence of str
-        The words, no two equal.
+        The words, all different.
     matrix : array-like of shape (n, d)
-        A finite number for each word and dimension.
+        Finite numbers, one row per word.
     dtype : {"float32", "float16", "float64"}
-        The type of the numbers. Half precision takes half the memory; aligners calculate with float32 either way.
+        The type of the numbers. Half precision takes half the memory; aligners compute with float32 either way.
 
     Attributes
     ----------
@@ -64,65 +68,51 @@ class Vectors(Exchange):
         for row in rows_not_finite(rows):
             what = "a NaN" if np.isnan(rows[row]).any() else f"an infinity, or a number too large for {rows.dtype}"
             raise FippError(f"row {row} ({quoted(names[row])}) has {what}; drop or repair it first")
-        self._take(names, rows, index, None)
+        self._set_table(Table(names, rows, rows_of_words=index))
 
-    @classmethod
-    def _from_checked(
-        cls,
-        words: tuple[str, ...],
-        matrix: FloatMatrix,
-        index: dict[str, int] | None = None,
-        report: LoadReport | None = None,
-    ) -> Vectors:
-        """Make vectors of parts that a reader or another `Vectors` has checked already."""
-        vectors = cls.__new__(cls)
-        vectors._take(words, matrix, index, report)
+    @staticmethod
+    def _from_table(table: Table) -> Vectors:
+        """Wrap a table; with a composer it becomes `SubwordVectors`."""
+        vectors = object.__new__(Vectors if table.composer is None else SubwordVectors)
+        vectors._set_table(table)
         return vectors
 
-    def _take(
-        self, words: tuple[str, ...], matrix: FloatMatrix, index: dict[str, int] | None, report: LoadReport | None
-    ) -> None:
-        view = matrix.view()
-        view.flags.writeable = False
-        self._words = words
-        self._matrix = view
-        self._rows_of_words = index
+    def _set_table(self, table: Table) -> None:
+        self._table = table
         self._variants: Variants | None = None
         self._checksum: str | None = None
-        self.report = report
-
-    @property
-    def _index(self) -> dict[str, int]:
-        if self._rows_of_words is None:  # made when it is needed: vectors from a cache are there at once
-            self._rows_of_words = dict(zip(self._words, range(len(self._words)), strict=True))
-        return self._rows_of_words
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words in the order of the rows."""
-        return self._words
+        return self._table.words
 
     @property
     def matrix(self) -> FloatMatrix:
-        """The vectors, one a row; read-only."""
-        return self._matrix
+        """The vectors, one per row; read-only."""
+        return self._table.matrix
+
+    @property
+    def report(self) -> LoadReport | None:
+        """What was skipped or repaired when these vectors were read from a file."""
+        return self._table.report
 
     @property
     def dim(self) -> int:
         """The number of dimensions."""
-        return int(self._matrix.shape[1])
+        return self._table.dim
 
     def __len__(self) -> int:
-        return len(self._words)
+        return len(self._table)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._words)
+        return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self._index
+        return word in self._table.index
 
     def __getitem__(self, word: str) -> FloatMatrix:
-        return self._matrix[self.index(word)]
+        return self.matrix[self.index(word)]
 
     def __repr__(self) -> str:
         return f"Vectors({len(self)} words, {self.dim} dimensions)"
@@ -133,7 +123,7 @@ class Vectors(Exchange):
         Raises
         ------
         FippError
-            If there is no such word; the error is a KeyError as well.
+            If there is no such word; the error is also a KeyError.
 
         Examples
         --------
@@ -142,21 +132,21 @@ class Vectors(Exchange):
         1
         >>> vectors.index("Dog")
         Traceback (most recent call last):
-        fipp.io._words.WordNotFoundError: the word 'Dog' is not among the 2 words; there is 'dog'
+        fipp.io._table.WordNotFoundError: the word 'Dog' is not among the 2 words; there is 'dog'
         """
         try:
-            return self._index[word]
+            return self._table.index[word]
         except KeyError:
             pass
         similar = self.find([word])[0] if isinstance(word, str) else -1
-        hint = f"; there is {quoted(self._words[similar])}" if similar >= 0 else ""
+        hint = f"; there is {quoted(self.words[similar])}" if similar >= 0 else ""
         raise WordNotFoundError(f"the word {word!r} is not among the {len(self):,} words{hint}")
 
     def find(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
-        """Return the row of each word, -1 for a word that is absent in every spelling.
+        """Return the row of each word, or -1 for a word that is absent in every spelling.
 
-        A word is sought as it is, then in composed Unicode (NFC, so that ``é`` is found whether it is one character
-        or two), then in lower case, and last in any case: the first row that differs in nothing else.
+        A word is looked up as it is, then in composed Unicode (NFC, so that ``é`` is found whether it is one character
+        or two), then in lower case, and finally in any case; the first matching row counts.
 
         Parameters
         ----------
@@ -176,19 +166,18 @@ class Vectors(Exchange):
         """
         if isinstance(words, str):
             raise FippError(f"find takes several words; for one write find([{words!r}])")
-        rows = [self._find_one(word) for word in words]
-        return np.array(rows, dtype=np.int64)
+        return np.array([self._find_one(word) for word in words], dtype=np.int64)
 
     def _find_one(self, word: str) -> int:
-        row = self._index.get(word)
+        row = self._table.index.get(word)
         if row is not None:
             return row
         if self._variants is None:  # many lookups never need it
-            self._variants = Variants(self._words)
-        return self._variants.find(word, self._index)
+            self._variants = Variants(self.words)
+        return self._variants.find(word, self._table.index)
 
     def head(self, count: int) -> Vectors:
-        """Return the first ``count`` rows, which share the memory of these.
+        """Return the first ``count`` rows, which share memory with these.
 
         Examples
         --------
@@ -197,10 +186,10 @@ class Vectors(Exchange):
         """
         if count < 0:
             raise FippError(f"head takes a number of rows, not {count}")
-        return Vectors._from_checked(self._words[:count], self._matrix[:count], report=self.report)
+        return self._from_table(self._table.take(slice(count)))
 
     def rows(self, indices: npt.ArrayLike) -> Vectors:
-        """Return the rows with these numbers, in this order, or those where a boolean mask is true.
+        """Return the rows with these numbers, in this order, or the rows where a boolean mask is true.
 
         Examples
         --------
@@ -216,8 +205,7 @@ class Vectors(Exchange):
             raise FippError("rows takes row numbers, or a mask with a boolean for each row")
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < len(self)):
             raise FippError(f"row numbers must lie between 0 and {len(self) - 1}")
-        words = tuple(self._words[row] for row in numbers.tolist())
-        return Vectors._from_checked(words, self._matrix[numbers], index_of_unique(words), self.report)
+        return self._from_table(self._table.take(numbers))
 
     def astype(self, dtype: npt.DTypeLike) -> Vectors:
         """Return the same vectors with numbers of another type: ``"float16"``, ``"float32"`` or ``"float64"``.
@@ -227,14 +215,11 @@ class Vectors(Exchange):
         >>> Vectors(["cat"], [[1.0, 0.1]]).astype("float16").matrix
         array([[1.  , 0.1]], dtype=float16)
         """
-        matrix = as_floats(self._matrix, dtype)
-        for row in rows_not_finite(matrix):
-            raise FippError(f"row {row} ({quoted(self._words[row])}) has a number too large for {matrix.dtype}")
-        return Vectors._from_checked(self._words, matrix, self._rows_of_words, self.report)
+        return self._from_table(self._table.astype(dtype))
 
     @property
     def checksum(self) -> str:
-        """A SHA-256 of words and numbers, in hexadecimal: the same on every machine, whatever the file format.
+        """The SHA-256 of words and numbers, in hexadecimal: the same on every machine, for every file format.
 
         Examples
         --------
@@ -242,7 +227,7 @@ class Vectors(Exchange):
         True
         """
         if self._checksum is None:
-            self._checksum = _checksum(self._words, self._matrix)
+            self._checksum = _checksum(self.words, self.matrix)
         return self._checksum
 
     @classmethod
@@ -259,44 +244,44 @@ class Vectors(Exchange):
         max_memory: int | float | str | None = None,
         cache: bool | str | os.PathLike[str] = True,
     ) -> Vectors:
-        r"""Read vectors from a file or folder whose format is told by its content, or else by its name.
+        r"""Read vectors from a file or folder; its format is detected from the content, or else from the name.
 
-        Text and binary files of word2vec, fastText models (which give `SubwordVectors`) and text, GloVe, floret
-        tables, ``.npy`` with words one a line in ``.txt`` beside it, ``.npz``, safetensors, Parquet, Arrow and Feather
-        (with ``fipp[arrow]``), folders of spaCy and model2vec. Any file may be compressed by gzip, bzip2, xz or
-        Zstandard, whatever its name. Nothing is ever unpickled.
+        Formats are word2vec text and binary files, fastText models (which become `SubwordVectors`) and text, GloVe,
+        floret tables, ``.npy`` with its words in a ``.txt`` file beside it, ``.npz``, safetensors, Parquet, Arrow and
+        Feather (with ``fipp[arrow]``), and folders of spaCy and model2vec. Any file may be compressed by gzip, bzip2,
+        xz or Zstandard, whatever its name. Nothing is ever unpickled.
 
         Parameters
         ----------
         path : str, path-like or binary file object
             The file; ``"-"`` is standard input.
         limit : int, optional
-            Take at most this many words from the start of the file, and read no more of it than that needs.
+            Read at most this many words from the start of the file, and no more of the file than that requires.
         strict : bool, default=False
             Refuse a file with a row that cannot be used; otherwise such rows are skipped and counted in ``report``.
         words : iterable of str, optional
-            Take only these words, in the order of the file; reading text ends when all are found, and other rows are
-            passed over unexamined. A floret table, which has no words of its own and so needs them, and a fastText
-            model make vectors for all of them, in the order asked for.
+            Read only these words, in the order of the file; reading text stops when all are found, and other rows are
+            not examined. A fastText model, and a floret table, which has no words of its own and requires this,
+            return vectors for all of them, in the order given.
         dtype : {"float32", "float16", "float64"}, default="float32"
-            The type of the numbers. Text is read as the float64 nearest to it and rounded to this type.
+            The type of the numbers. Text is read as the nearest float64 and rounded to this type.
         encoding_errors : {"replace", "strict", "surrogateescape"}, default="replace"
-            What to do with words that are not UTF-8: put replacement characters and count them, refuse the file, or
+            How to treat words that are not UTF-8: insert replacement characters and count them, refuse the file, or
             keep the bytes as Python does in file names.
         max_bytes : int, default=64 GiB
             Refuse a file with more bytes than this, decompressed.
         max_memory : int or str, optional
             Refuse text whose vectors take more memory than this, such as ``"4GB"``.
         cache : bool or path-like, default=True
-            Keep what was parsed from large text and compressed files in the user's cache folder, or the folder given,
-            so that the next load is immediate. The environment variable ``FIPP_CACHE`` names another folder, or says
-            ``off``; all caches together take at most ``FIPP_CACHE_SIZE`` (10 GiB), the oldest go first. A cache is
-            used only while the file is unchanged.
+            Store what was parsed from large text and compressed files in the user's cache folder, or the folder given,
+            so that the next load is immediate. The environment variable ``FIPP_CACHE`` sets another folder, or
+            ``off``; all caches together take at most ``FIPP_CACHE_SIZE`` (10 GiB), and the oldest are removed first. A
+            cache is used only while the file is unchanged.
 
         Returns
         -------
         Vectors
-            With the reader's findings in ``report``.
+            Its ``report`` has what was skipped or repaired.
 
         Examples
         --------
@@ -312,10 +297,7 @@ class Vectors(Exchange):
         ...     Vectors.load(file, words=["dog", "bird"]).words
         ('dog',)
         """
-        # Imported here because every format imports Vectors.
-        from fipp.io._load import check_options, load
-
-        options = check_options(
+        options = Options.checked(
             limit=limit,
             strict=strict,
             words=words,
@@ -323,37 +305,132 @@ class Vectors(Exchange):
             encoding_errors=encoding_errors,
             max_bytes=max_bytes,
             max_memory=max_memory,
-            cache=cache,
         )
-        return load(path, options)
-
-    def _only(self, words: list[str]) -> Vectors:
-        """Return the rows of those words that are there, in the order of the rows."""
-        return self.rows(sorted(self._index[word] for word in words if word in self._index))
+        return cls._from_table(load_table(path, options, cache))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the vectors, in the format that the file's name tells; reading them gives equal numbers.
+        """Write the vectors in the format that the file's name asks for; reading them back gives equal numbers.
 
-        Text is compressed when the name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+        Text is compressed if the name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
 
         Examples
         --------
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp(), "animals.vec")
-        >>> Vectors(["cat", "dog"], [[1.0, 0.0], [0.5, 2.0]]).save(path)
+        >>> Vectors(["cat", "dog"], [[0.1, 1 / 3], [0.5, 2.0]]).save(path)
         >>> print(path.read_text())
         2 2
-        cat 1.0 0.0
+        cat 0.1 0.33333334
         dog 0.5 2.0
         """
-        from fipp.io._formats import format_to_write
-
         if len(self) == 0:
             raise FippError(f"there are no vectors to write to {path}")
-        path = Path(path)
-        chosen = format_to_write(path)
+        chosen = format_to_write(Path(path))
         assert chosen.write is not None  # every format with a name has a writer
-        chosen.write(self, path)
+        chosen.write(self._table, Path(path))
+
+    @classmethod
+    def from_gensim(cls, model: Any) -> Vectors:
+        """Return the vectors of gensim's ``KeyedVectors``, or of a model that has them as ``.wv``.
+
+        Vectors of gensim's fastText become `SubwordVectors`. gensim's own files are pickles, which fipp never opens.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> keyed = SimpleNamespace(index_to_key=["cat"], vectors=np.ones((1, 2)))  # gensim.models.KeyedVectors
+        >>> Vectors.from_gensim(keyed)
+        Vectors(1 words, 2 dimensions)
+        """
+        return cls._from_table(from_gensim(model))
+
+    def to_gensim(self) -> Any:
+        """Return gensim's ``KeyedVectors`` with a copy of the matrix.
+
+        Examples
+        --------
+        >>> keyed = Vectors(["cat", "dog"], [[1.0], [2.0]]).to_gensim()
+        >>> keyed["dog"]
+        array([2.], dtype=float32)
+        """
+        return to_gensim(self._table)
+
+    @classmethod
+    def from_spacy(cls, pipeline: Any, words: Iterable[str] | None = None) -> Vectors:
+        """Return the vectors of a loaded spaCy pipeline, or of its ``vocab``.
+
+        A pipeline with floret vectors has no list of words, so ``words`` must name those wanted.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> vectors = SimpleNamespace(data=np.ones((1, 2)), key2row={5439657043933447811: 0})
+        >>> vocab = SimpleNamespace(vectors=vectors, strings={5439657043933447811: "cat"})  # spacy.load(...).vocab
+        >>> Vectors.from_spacy(vocab).words
+        ('cat',)
+        """
+        return cls._from_table(from_spacy(pipeline, words))
+
+    @classmethod
+    def from_model2vec(cls, model: Any) -> Vectors:
+        """Return the vectors of the tokens of a loaded model2vec ``StaticModel``.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> tokenizer = SimpleNamespace(get_vocab=lambda: {"cat": 0, "##s": 1})
+        >>> model = SimpleNamespace(embedding=np.ones((2, 3)), tokenizer=tokenizer)  # StaticModel.from_pretrained(...)
+        >>> Vectors.from_model2vec(model).words
+        ('cat', '##s')
+        """
+        return cls._from_table(from_model2vec(model))
+
+
+class SubwordVectors(Vectors):
+    """Vectors that can compose more: for any other word from its character n-grams.
+
+    ``Vectors.load`` returns them for fastText ``.bin`` files and floret tables. ``word in vectors`` and
+    ``vectors[word]`` know the vocabulary only; ``vector(word)`` returns a vector for any word, and ``with_words`` adds
+    words to the vocabulary.
+
+    Examples
+    --------
+    >>> from fipp.io._ngrams import FastTextNgrams
+    >>> composer = FastTextNgrams(np.ones((11, 2), dtype=np.float32), offset=1, buckets=10, shortest=3, longest=6)
+    >>> vectors = Vectors._from_table(Table(("cat",), np.ones((1, 2)), composer=composer))
+    >>> "cats" in vectors, vectors.vector("cats")
+    (False, array([1., 1.], dtype=float32))
+    >>> vectors.with_words(["cats"]).words
+    ('cat', 'cats')
+    """
+
+    def vector(self, word: str) -> FloatMatrix:
+        """Return the vector of a word: its row, or the mean of its n-grams if it has none.
+
+        Raises
+        ------
+        FippError
+            If the word is unknown and too short to have n-grams; the error is also a KeyError.
+        """
+        if word in self:
+            return self[word]
+        assert self._table.composer is not None
+        composed, known = self._table.composer.compose([word.encode("utf-8", "surrogatepass")])
+        if not known[0] or not np.isfinite(composed[0]).all():
+            raise WordNotFoundError(f"the word {word!r} is not among the {len(self):,} words, and has no n-grams")
+        return composed[0]
+
+    def with_words(self, words: Iterable[str]) -> SubwordVectors:
+        """Return vectors with the absent words added as rows after the others.
+
+        Words too short to have n-grams are left out, with a warning that names the first.
+        """
+        if isinstance(words, str):
+            raise FippError(f"with_words takes several words; for one write with_words([{words!r}])")
+        table = self._table.with_words(words)
+        extended = self if table is self._table else self._from_table(table)
+        assert isinstance(extended, SubwordVectors)
+        return extended
 
 
 def _checksum(words: tuple[str, ...], matrix: FloatMatrix) -> str:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.exceptions import FippError
-from fipp.io import Lexicon
-from fipp.io._atomic import atomic_path
+from fipp.io import Lexicon, atomic_path
 from fipp.linalg import unit_rows
 from fipp.report._labels import place_labels
 

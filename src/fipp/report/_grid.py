@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.io._atomic import atomic_path
+from fipp.io import atomic_path
 from fipp.report._figures import _DPI, _FONT, _INK, _MUTED, _matplotlib
 from fipp.selection._result import describe, show_value
 

@@ -9,16 +9,13 @@ from itertools import takewhile
 from pathlib import Path
 
 from fipp.exceptions import FippError
-from fipp.io import Lexicon
-from fipp.io._formats import FOLDERS, FORMATS
-from fipp.io._stream import suffix_of
+from fipp.io import Lexicon, may_hold_vectors
 from fipp.reproduce._paper import paper_pairs
 
 _CODE = r"[a-z]{2,3}"
 _DICTIONARY = re.compile(
     rf"(?:yacle\.)?(?P<part>train|test)(?:\.freq)?\.(?P<size>\d+k?)(?:\.(?P<pair>{_CODE}-{_CODE}))?\.(?:tsv|txt|csv)(?:\.gz)?"
 )
-_SUFFIXES = {suffix for known in FORMATS for suffix in known.suffixes}
 
 
 @dataclass(frozen=True)
@@ -153,7 +150,7 @@ def discover(
     by_language: dict[str, list[Path]] = {}
     for path in sorted(vectors.iterdir()):
         language = language_of(path.name, languages)
-        if language and _may_be_vectors(path):
+        if language and not path.name.startswith(".") and may_hold_vectors(path):
             by_language.setdefault(language, []).append(path)
     chosen = dict(_parse_choice(choice, vectors) for choice in choices)
     for name, path in chosen.items():
@@ -212,15 +209,6 @@ def _find_similarity(
 
 def _place_in(wanted: Sequence[tuple[str, ...]]) -> Callable[[SimilaritySet], int]:
     return lambda known: wanted.index(known.languages)
-
-
-def _may_be_vectors(path: Path) -> bool:
-    if path.name.startswith("."):
-        return False
-    if path.is_dir():
-        return any(folder.recognises(path, b"") for folder in FOLDERS)
-    words_of_a_matrix = path.suffix == ".txt" and path.with_suffix(".npy").exists()
-    return suffix_of(path) in _SUFFIXES and not words_of_a_matrix
 
 
 def _parse_choice(choice: str, folder: Path) -> tuple[str, Path]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fipp.io._atomic import atomic_path
+from fipp.io import atomic_path
 from fipp.report._figures import _DPI, _FONT, _INK, _MUTED, _SOURCE, _TARGET, _matplotlib
 from fipp.reproduce._plan import Cell
 from fipp.reproduce._results import Record

@@ -18,8 +18,7 @@ from typing import Any
 
 from fipp.evaluate.inference._corpus import LABELS, InferenceCorpus
 from fipp.exceptions import FippError
-from fipp.io._report import counted, quoted
-from fipp.io._stream import read_batches
+from fipp.io import counted, quoted, read_batches
 
 _FIELDS = ("gold_label", "sentence1", "sentence2")
 _UNDECIDED = "-"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,73 +11,56 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
-from fipp.io._assemble import assemble
-from fipp.io._floret import check_settings, vectors_of
-from fipp.io._hashing import hash_spans, murmur2
-from fipp.io._msgpack import parse_integer_map
-from fipp.io._named import check_bytes
-from fipp.io._ngrams import FloretNgrams
-from fipp.io._npy import _map_matrix
+from fipp.io._ngrams import FloretNgrams, hash_spans, murmur2
 from fipp.io._report import NO_WORD, Inspector
-from fipp.io._rows import as_float32, rows_not_finite
-from fipp.io._stream import DEFAULT_MAX_BYTES
-from fipp.io._vectors import Vectors
+from fipp.io._rows import as_floats, rows_not_finite
+from fipp.io._stream import DEFAULT_MAX_BYTES, read_bytes, read_json
+from fipp.io._table import Options, Table, assemble, check_size
+from fipp.io.formats._floret import check_settings, compose_table
+from fipp.io.formats._numpy import map_matrix
 
 _SYMBOLS = 1 << 16
-"""Keys below are no hashes, but the numbers of spaCy's symbols, such as ``NOUN`` and ``PERSON``."""
+"""Smaller keys are not hashes but the numbers of spaCy's symbols, such as ``NOUN`` and ``PERSON``."""
+
+# The types of numbers in MessagePack, by their first byte.
+_NUMBERS = {0xCC + place: struct.Struct(f">{letter}") for place, letter in enumerate("BHIQbhiq")}
+_MAP_16, _MAP_32 = 0xDE, 0xDF
 
 
-def recognises(path: Path, opening: bytes = b"") -> bool:
-    """Tell whether a folder is a spaCy pipeline, or the vocabulary of one."""
+def recognises_spacy(path: Path, opening: bytes) -> bool:
+    """Return whether a folder is a spaCy pipeline, or the vocabulary of one."""
     return _vocabulary(path) is not None
 
 
-def read_spacy(
-    path: Path,
-    *,
-    limit: int | None = None,
-    strict: bool = False,
-    max_bytes: int = DEFAULT_MAX_BYTES,
-    words: Iterable[str] | None = None,
-) -> Vectors:
-    r"""Read the vectors of a pipeline's folder, or of its ``vocab`` folder, without spaCy and without unpickling.
+def read_spacy(path: Path, options: Options) -> Table:
+    """Read the vectors of a pipeline's folder, or of its ``vocab`` folder, without spaCy and without unpickling.
 
     Several words may share a vector, as they do in pruned vectors. In floret mode there are vectors for every word but
-    no list of words: name those you want in ``words``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> np.save(folder / "vectors.npy", np.ones((1, 3), dtype=np.float32))
-    >>> _ = (folder / "vectors.npy").rename(folder / "vectors")
-    >>> _ = (folder / "key2row").write_bytes(b"\x81\xcf" + (3197928453018144401).to_bytes(8, "big") + b"\x00")
-    >>> _ = (folder / "strings.json").write_text('["coffee", "tea"]')
-    >>> read_spacy(folder).words
-    ('coffee',)
+    no list of words, so ``words`` must name those wanted.
     """
     folder = _vocabulary(path)
     if folder is None:
-        raise FippError(f"{path} is no spaCy folder: it has no vocab/vectors")
-    inspector = Inspector(path, strict)
-    settings = _read_json(folder / "vectors.cfg", max_bytes) if (folder / "vectors.cfg").is_file() else {}
-    matrix = _map_matrix(folder / "vectors")
+        raise FippError(f"{path} is not a spaCy folder: it has no vocab/vectors")
+    inspector = Inspector(path, options.strict)
+    max_bytes = options.max_bytes
+    settings = read_json(folder / "vectors.cfg", max_bytes) if (folder / "vectors.cfg").is_file() else {}
+    matrix = map_matrix(folder / "vectors")
     if isinstance(settings, dict) and settings.get("mode") == "floret":
-        return vectors_of(_floret(matrix, settings, path), words, limit, inspector)
-    rows = parse_integer_map(_read_bytes(folder / "key2row", max_bytes), folder / "key2row")
-    strings = _read_json(folder / "strings.json", max_bytes)
+        return compose_table(_floret(matrix, settings, path), options.words, options.limit, inspector)
+    rows = parse_integer_map(read_bytes(folder / "key2row", max_bytes), folder / "key2row")
+    strings = read_json(folder / "strings.json", max_bytes)
     if not isinstance(strings, list) or not all(isinstance(text, str) for text in strings):
-        raise FippError(f"{folder / 'strings.json'} is damaged: it is no list of texts")
+        raise FippError(f"{folder / 'strings.json'} is damaged: it is not a list of strings")
     texts = _texts_by_key(strings, rows)
-    if words is not None:
-        wanted = set(words)
+    if options.words is not None:
+        wanted = set(options.words)
         texts = {key: text for key, text in texts.items() if text in wanted}
         rows = {key: row for key, row in rows.items() if key in texts}
-    return _collect(rows, matrix, texts, inspector, limit, max_bytes)
+    return _collect(rows, matrix, texts, inspector, options.limit, max_bytes)
 
 
-def from_spacy(pipeline: Any, words: Iterable[str] | None = None) -> Vectors:
-    """Take the vectors of a loaded pipeline or its vocabulary; see `Vectors.from_spacy`."""
+def from_spacy(pipeline: Any, words: Iterable[str] | None) -> Table:
+    """Return the vectors of a loaded pipeline or its vocabulary; see `Vectors.from_spacy`."""
     vocabulary = getattr(pipeline, "vocab", pipeline)
     vectors = getattr(vocabulary, "vectors", None)
     if vectors is None or not hasattr(vocabulary, "strings"):
@@ -91,10 +74,11 @@ def from_spacy(pipeline: Any, words: Iterable[str] | None = None) -> Vectors:
         name: getattr(vectors, name, None) for name in ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
     }
     if str(getattr(vectors, "mode", "default")).endswith("floret"):
-        return vectors_of(_floret(data, settings, inspector.path), words, None, inspector)
+        return compose_table(_floret(data, settings, inspector.path), words, None, inspector)
     rows = {int(key): int(row) for key, row in vectors.key2row.items()}
     texts = {key: vocabulary.strings[key] for key in rows if key in vocabulary.strings}
-    return _collect(rows, data, texts, inspector, None, DEFAULT_MAX_BYTES)
+    table = _collect(rows, data, texts, inspector, None, DEFAULT_MAX_BYTES)
+    return table if words is None else table.only(list(dict.fromkeys(words)))
 
 
 def _vocabulary(path: Path) -> Path | None:
@@ -108,15 +92,15 @@ def _collect(
     inspector: Inspector,
     limit: int | None,
     max_bytes: int,
-) -> Vectors:
-    """Return each key its word and its row."""
+) -> Table:
+    """Look up the word and the row of each key."""
     words: list[str] = []
     numbers: list[int] = []
     for key, row in rows.items():
         if limit is not None and len(words) >= limit:
             break
         if row < 0:
-            continue  # a key that is there, with no vector
+            continue  # a key without a vector
         if row >= len(matrix):
             raise FippError(f"{inspector.path} is damaged: a word has the row {row:,} of {len(matrix):,}")
         if key not in texts:
@@ -126,12 +110,12 @@ def _collect(
         numbers.append(row)
     if not words:
         raise FippError(f"{inspector.path} holds no words with vectors")
-    check_bytes(len(words), matrix.shape[1], max_bytes, inspector.path)
-    return assemble(words, as_float32(matrix[numbers]), inspector)
+    check_size(len(words), matrix.shape[1], max_bytes, inspector.path)
+    return assemble(words, as_floats(matrix[numbers]), inspector)
 
 
 def _texts_by_key(strings: list[str], rows: Mapping[int, int]) -> dict[int, str]:
-    """Return the text of each key: its hash, or its number among spaCy's symbols where spaCy is at hand to tell."""
+    """Return the text of each key: a hash or, if spaCy is installed to look it up, the number of a symbol."""
     raw = [text.encode("utf-8", "surrogatepass") for text in strings]
     buffer = np.frombuffer(b"".join(raw), dtype=np.uint8)
     lengths = np.fromiter(map(len, raw), dtype=np.int64, count=len(raw))
@@ -161,25 +145,54 @@ def _floret(matrix: npt.NDArray[Any], settings: Mapping[str, Any], path: Path) -
     check_settings(len(matrix), shortest, longest, hashes, seed, path)
     if len(begin) + len(end) > 100:
         raise FippError(f"{path} is damaged: the marks around its words are too long")
-    table = as_float32(matrix)
+    table = as_floats(matrix)
     if next(rows_not_finite(table), None) is not None:
         raise FippError(f"{path} cannot be used: its floret table has a NaN or an infinity, and every word may need it")
     marks = begin.encode("utf-8", "surrogatepass"), end.encode("utf-8", "surrogatepass")
     return FloretNgrams(table, shortest, longest, hashes, seed, *marks, ends_alone=True)
 
 
-def _read_bytes(path: Path, max_bytes: int) -> bytes:
-    if not path.is_file():
-        raise FippError(f"there is no file {path}")
-    if path.stat().st_size > max_bytes:
-        raise FippError(f"{path} has more than {max_bytes:,} bytes; max_bytes sets the limit")
-    return path.read_bytes()
+def parse_integer_map(content: bytes, path: Path) -> dict[int, int]:
+    r"""Parse a MessagePack map from whole numbers to whole numbers, the only MessagePack that vectors need.
 
-
-def _read_json(path: Path, max_bytes: int) -> Any:
+    Examples
+    --------
+    >>> parse_integer_map(b"\x82\x01\x02\xcd\x01\x00\x03", Path("key2row"))
+    {1: 2, 256: 3}
+    """
     try:
-        return json.loads(_read_bytes(path, max_bytes))
-    except FippError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise FippError(f"{path} is no JSON: {error}") from error
+        count, at = _map_length(content)
+        result: dict[int, int] = {}
+        # Each number takes at least one byte, so a wrong count stops at the end of the file.
+        for _ in range(count):
+            key, at = _number(content, at)
+            value, at = _number(content, at)
+            result[key] = value
+    except (IndexError, struct.error) as error:
+        raise FippError(f"{path} is cut short") from error
+    except ValueError as error:
+        raise FippError(f"{path} is not a MessagePack map of whole numbers: {error}") from error
+    return result
+
+
+def _map_length(content: bytes) -> tuple[int, int]:
+    head = content[0]
+    if head & 0xF0 == 0x80:
+        return head & 0x0F, 1
+    if head == _MAP_16:
+        return struct.unpack_from(">H", content, 1)[0], 3
+    if head == _MAP_32:
+        return struct.unpack_from(">I", content, 1)[0], 5
+    raise ValueError(f"it begins with the byte {head:#04x}")
+
+
+def _number(content: bytes, at: int) -> tuple[int, int]:
+    head = content[at]
+    if head < 0x80:
+        return head, at + 1
+    if head >= 0xE0:
+        return head - 0x100, at + 1
+    layout = _NUMBERS.get(head)
+    if layout is None:
+        raise ValueError(f"at byte {at} there is {head:#04x}")
+    return layout.unpack_from(content, at + 1)[0], at + 1 + layout.size

@@ -1,10 +1,11 @@
-"""fastText's binary models: words, and any other word through its character n-grams."""
+"""fastText's binary models: their words, and vectors for any other word from its character n-grams."""
 
 from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,13 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
-from fipp.io._assemble import assemble
-from fipp.io._named import check_bytes
 from fipp.io._ngrams import MAX_NGRAM, FastTextNgrams
 from fipp.io._report import Inspector
-from fipp.io._stream import DEFAULT_MAX_BYTES
-from fipp.io._subwords import SubwordVectors
-from fipp.io._vectors import Vectors
+from fipp.io._table import Options, Table, assemble, check_size
 
 _MAGIC = struct.pack("<i", 793712314)
 _VERSIONS = (11, 12)
@@ -29,40 +26,32 @@ _MAX_WORD_BYTES = 1 << 16
 
 
 class _Arguments(NamedTuple):
-    """The part of a model's settings that tells how vectors are made of it."""
+    """The settings of a model that decide how its vectors are made."""
 
     dimensions: int
-    model: int
     buckets: int
     shortest: int
     longest: int
 
 
-def recognises(path: Path, opening: bytes) -> bool:
-    """Tell whether a file, which may be compressed, is a fastText model."""
+def recognises_fasttext(path: Path, opening: bytes) -> bool:
+    """Return whether the content is a fastText model."""
     return opening.startswith(_MAGIC)
 
 
-def read_fasttext(
-    path: Path,
-    *,
-    limit: int | None = None,
-    strict: bool = False,
-    max_bytes: int = DEFAULT_MAX_BYTES,
-    words: Iterable[str] | None = None,
-) -> SubwordVectors:
-    """Read the words of a fastText model; the vectors are those that fastText prints.
+def read_fasttext(path: Path, options: Options) -> Table:
+    """Read the words of a fastText model; their vectors are those that fastText prints.
 
     The model's matrix is mapped into memory, not read. Supervised models have word vectors too; their labels are left
-    out. Quantised and pruned models (``.ftz``) are refused: they hold approximations of a part of the n-grams.
-    With ``words``, those are the words of the result, in this order, made where the model does not know them.
+    out. Quantised and pruned models (``.ftz``) are refused, because they approximate or lack some n-grams. With
+    ``words``, the result has exactly those words, in that order; words unknown to the model are composed.
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return _Model(path, content, Inspector(path, strict)).read(limit, max_bytes, words)
+        return _Model(path, content, Inspector(path, options.strict)).read(options)
 
 
 class _Model:
-    """Reads a model from front to back."""
+    """Reads a model from beginning to end."""
 
     def __init__(self, path: Path, content: mmap.mmap, inspector: Inspector) -> None:
         self._path = path
@@ -70,28 +59,28 @@ class _Model:
         self._at = len(_MAGIC)
         self._inspector = inspector
 
-    def read(self, limit: int | None, max_bytes: int, wanted: Iterable[str] | None) -> SubwordVectors:
+    def read(self, options: Options) -> Table:
         (version,) = self._take(struct.Struct("<i"), "version")
         if version not in _VERSIONS:
             raise FippError(f"{self._path} is a fastText model of version {version}; fipp reads 11 and 12")
         arguments = self._read_arguments(version)
         raw = self._read_words()
-        table = self._map_table(arguments, len(raw))
-        chosen_words = None if wanted is None else list(dict.fromkeys(wanted))[:limit]
-        rows = np.arange(len(raw))[:limit] if chosen_words is None else _rows_of(chosen_words, raw)
-        check_bytes(len(rows), arguments.dimensions, max_bytes, self._path)
+        composer = self._map_matrix(arguments, len(raw))
+        wanted = None if options.words is None else options.words[: options.limit]
+        rows = np.arange(len(raw))[: options.limit] if wanted is None else _rows_of(wanted, raw)
+        check_size(len(rows), arguments.dimensions, options.max_bytes, self._path)
         chosen = [raw[row] for row in rows.tolist()]
         words = [self._inspector.decode(word, f"word {row}") for row, word in zip(rows, chosen, strict=True)]
-        matrix = table.compose(chosen, rows).matrix
-        known = assemble(words, matrix, self._inspector) if words else Vectors._from_checked((), matrix)
-        vectors = SubwordVectors._with_composer(known, table)
-        return vectors if chosen_words is None else vectors._only(chosen_words)
+        matrix = composer.compose(chosen, rows).matrix
+        known = assemble(words, matrix, self._inspector) if words else Table((), matrix)
+        table = replace(known, composer=composer)
+        return table if wanted is None else table.only(wanted)
 
     def _read_arguments(self, version: int) -> _Arguments:
         dimensions, _, _, _, _, _, _, model, buckets, shortest, longest, _, _ = self._take(_ARGUMENTS, "settings")
         size, words, labels, _, _ = self._peek(_COUNTS, "dictionary")
         if size != words + labels:
-            # floret writes the same magic and version, but two more settings.
+            # floret writes the same magic number and version, but two more settings.
             size, words, labels, _, _ = self._peek(_COUNTS, "dictionary", skip=8)
             if size == words + labels:
                 raise FippError(
@@ -100,17 +89,17 @@ class _Model:
                 )
             raise self._damaged("the counts of words and labels do not add up")
         if version == _VERSIONS[0] and model == _SUPERVISED:
-            longest = 0  # such models were trained without n-grams, whatever their settings say
+            longest = 0  # these models have no n-grams, whatever their settings say
         if dimensions < 1 or buckets < 0 or longest > MAX_NGRAM:
             raise self._damaged(f"{dimensions} dimensions, {buckets} buckets and n-grams up to {longest} characters")
-        return _Arguments(dimensions, model, buckets, shortest, longest)
+        return _Arguments(dimensions, buckets, shortest, longest)
 
     def _read_words(self) -> list[bytes]:
-        """Return the words, which come before the labels."""
+        """Return the words, which precede the labels."""
         size, count, _, _, pruned = self._take(_COUNTS, "dictionary")
         if pruned >= 0:
             raise FippError(
-                f"{self._path} is a pruned model: it lacks a part of the n-grams, so that its vectors would be "
+                f"{self._path} is a pruned model: it lacks some of the n-grams, so its vectors would be "
                 "wrong; use the model from before `fasttext quantize`"
             )
         words: list[bytes] = []
@@ -128,7 +117,7 @@ class _Model:
             raise FippError(f"{self._path} holds no words")
         return words
 
-    def _map_table(self, arguments: _Arguments, words: int) -> FastTextNgrams:
+    def _map_matrix(self, arguments: _Arguments, words: int) -> FastTextNgrams:
         (quantised,) = self._take(struct.Struct("<B"), "matrix")
         if quantised:
             raise FippError(
@@ -163,8 +152,8 @@ class _Model:
         return FippError(f"{self._path} is a damaged fastText model: {why}")
 
 
-def _rows_of(words: list[str], raw: list[bytes]) -> npt.NDArray[np.int64]:
-    """Return the rows of the words that a dictionary has."""
+def _rows_of(words: Sequence[str], raw: list[bytes]) -> npt.NDArray[np.int64]:
+    """Return the rows of those words that the dictionary has."""
     places = {word: row for row, word in reversed(list(enumerate(raw)))}
     spelled = [word.encode("utf-8", "surrogatepass") for word in words]
     return np.array([places[word] for word in spelled if word in places], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""One line of a text file of vectors: what is its word, what are its numbers."""
+"""Text that holds vectors: whether bytes are such text, and the word and the numbers of one line."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from fipp.io._report import counted
 from fipp.io._rows import FloatMatrix
 
 SAMPLE_ROWS = 100
-"""How many rows are asked for the number of dimensions."""
+"""The number of rows that decide the number of dimensions."""
+
+_CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r")
 
 
 class Header(NamedTuple):
-    """What the first line of a word2vec file claims."""
+    """What the first line of a word2vec file declares."""
 
     rows: int
     dimension: int
@@ -31,11 +33,42 @@ class Row(NamedTuple):
 
 
 class Defect(NamedTuple):
-    """A line that cannot: its numbers are too few, or one of them is none."""
+    """A line that cannot be used: it has too few numbers, or a field that is not a number."""
 
     word: bytes
     detail: str
     unreadable: bool
+
+
+def is_text(sample: bytes) -> bool:
+    r"""Return whether bytes look like UTF-8 text: no control characters except tabs and line ends.
+
+    A character cut off at the end is ignored. Real vocabularies contain a few broken characters, so one byte in a
+    hundred may be invalid.
+    """
+    if sample.translate(None, _CONTROLS) != sample:
+        return False
+    broken = sample.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
+    return broken <= 1 + len(sample) // 100
+
+
+def is_text_row(sample: bytes) -> bool:
+    """Return whether at least half of the first line is numbers: then it is text, whatever bytes its word has."""
+    line, end, _ = sample.partition(b"\n")
+    fields = line.split()[: None if end else -1]
+    return len(_numbers_at_end(fields)) >= max(1, len(fields) // 2)
+
+
+def is_text_table(sample: bytes) -> bool:
+    r"""Return whether bytes are text, or at least begin with a row of text, perhaps below a header.
+
+    Examples
+    --------
+    >>> is_text_table(b"1 2\n\x01 0.5 2\n"), is_text_table(b"cat 0.5 2"), is_text_table(b"\x00\x01")
+    (True, True, False)
+    """
+    _, _, after_header = sample.partition(b"\n")
+    return is_text(sample) or is_text_row(sample) or is_text_row(after_header)
 
 
 def parse_header(line: bytes) -> Header | None:
@@ -48,17 +81,17 @@ def parse_header(line: bytes) -> Header | None:
     >>> parse_header(b"the 0.1 0.2")
     """
     fields = line.split()
-    # A number of more digits than these is no count, and turning it into an int could take very long.
+    # Longer numbers are not counts, and converting them to int could take very long.
     if len(fields) == 2 and all(field.isdigit() and len(field) < 20 for field in fields):
         return Header(int(fields[0]), int(fields[1]))
     return None
 
 
 def dimension_of(lines: list[bytes], header: Header | None) -> int | None:
-    """Tell from the first rows how many dimensions the vectors have; None if no row has a number.
+    """Return the number of dimensions that the first rows have; None if no row has a number.
 
-    The header is believed when half of the rows agree with it. A row agrees, too, if its word seems to end in whole
-    numbers (``channel 4 0.1 0.2``). Otherwise the number that most rows have decides.
+    The header is believed if half of the rows agree with it. A row whose word seems to end in whole numbers
+    (``channel 4 0.1 0.2``) agrees too. Otherwise the most frequent count wins.
 
     Examples
     --------
@@ -83,7 +116,7 @@ def dimension_of(lines: list[bytes], header: Header | None) -> int | None:
 
 
 def parse_row(line: bytes, dimension: int, dtype: npt.DTypeLike = np.float32) -> Row | Defect:
-    """Parse a line whose last ``dimension`` fields are numbers and whose word is all before them.
+    """Parse a line: its last ``dimension`` fields are the numbers, everything before them is the word.
 
     Examples
     --------
@@ -103,7 +136,7 @@ def parse_row(line: bytes, dimension: int, dtype: npt.DTypeLike = np.float32) ->
 
 
 def ends_in_number(word: bytes) -> bool:
-    """Tell whether a word has spaces and ends in a number: it may be a row with too many numbers.
+    """Return whether a word contains spaces and ends in a number: the row may have too many numbers.
 
     Examples
     --------
@@ -115,7 +148,7 @@ def ends_in_number(word: bytes) -> bool:
 
 
 def _explain(fields: list[bytes]) -> Defect:
-    """Say what is wrong: the numbers begin with the first field after the word that is one."""
+    """Describe what is wrong with a row; its numbers begin at the first number after the first field."""
     start = next((i for i, field in enumerate(fields[1:], 1) if _is_number(field)), len(fields))
     word, numbers = b" ".join(fields[:start]), fields[start:]
     bad = next((field for field in numbers if not _is_number(field)), None)
@@ -125,7 +158,7 @@ def _explain(fields: list[bytes]) -> Defect:
 
 
 def _numbers_at_end(fields: list[bytes]) -> list[bytes]:
-    """Return the numbers at the end of a row, in order; its first field is a word even if it looks like a number."""
+    """Return the numbers at the end of a row, in order; the first field is a word even if it looks like a number."""
     return list(takewhile(_is_number, reversed(fields[1:])))[::-1]
 
 

@@ -1,83 +1,79 @@
-"""Vectors as text: a word and its numbers on each line, as word2vec, fastText and GloVe write them."""
+"""Reading vectors as text: a word and its numbers on each line, as word2vec, fastText and GloVe write them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
 from fipp.io._report import DOUBTFUL, DUPLICATE, NOT_FINITE, RAGGED, UNREADABLE, Inspector, counted
-from fipp.io._rows import FloatMatrix, RowCollector, float_type, keep_freed_pages
-from fipp.io._stream import DEFAULT_MAX_BYTES, Source, read_blocks
-from fipp.io._text_block import Parsed, parse_block
-from fipp.io._text_row import SAMPLE_ROWS, Defect, Header, dimension_of, ends_in_number, parse_header, parse_row
-from fipp.io._vectors import Vectors
+from fipp.io._rows import FloatMatrix, RowCollector, keep_freed_pages
+from fipp.io._stream import Source, read_blocks
+from fipp.io._table import Options, Table
+from fipp.io.formats._text_block import Parsed, parse_block
+from fipp.io.formats._text_rows import (
+    SAMPLE_ROWS,
+    Defect,
+    Header,
+    dimension_of,
+    ends_in_number,
+    parse_header,
+    parse_row,
+)
 from fipp.linalg import ordered_map
 
 _BYTES_PER_WORD = 150
-"""About what a word takes beside its vector: the text and its place in the index."""
+"""Roughly the memory of a word besides its vector: its text and its place in the index."""
 
 _MOST_THREADS = 12
-"""Each parses with some ten megabytes of its own, and one thread reads and collects for all."""
+"""Each thread needs some ten megabytes, and one thread reads and collects for all."""
 
 
-def read_text(
-    place: Path | BinaryIO | Source,
-    *,
-    limit: int | None = None,
-    strict: bool = False,
-    max_bytes: int = DEFAULT_MAX_BYTES,
-    words: Collection[str] | None = None,
-    dtype: npt.DTypeLike = np.float32,
-    encoding_errors: str = "replace",
-    max_memory: int | None = None,
-) -> Vectors:
-    r"""Read text vectors, plain or compressed, with or without the header line ``n d``; the options of `Vectors.load`.
+def read_text(place: Path | Source, options: Options) -> Table:
+    r"""Read text vectors, plain or compressed, with or without the header line ``n d``.
 
-    The number of dimensions is what the first rows have; a header that says otherwise is reported, and its count is
-    never used to reserve memory. The numbers are the last ``d`` fields of a line and the word is what comes before,
-    so that a word may contain spaces. Rows that cannot be used are skipped and counted, or refused when ``strict``.
+    The number of dimensions is what the first rows have; a header that disagrees is reported, and its count is never
+    used to reserve memory. The last ``d`` fields of a line are the numbers and everything before them is the word, so a
+    word may contain spaces. Rows that cannot be used are skipped and counted, or refused if ``strict``.
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "glove.txt")
     >>> _ = path.write_text("New York 1 2\nParis 3 4\nParis 5 6\n")
-    >>> vectors = read_text(path)
-    >>> vectors.words
+    >>> table = read_text(path, Options())
+    >>> table.words
     ('New York', 'Paris')
-    >>> print(vectors.report.summary())
+    >>> print(table.report.summary())
     glove.txt: 2 words x 2; skipped 1 duplicate (line 3, 'Paris')
     """
-    source = place if isinstance(place, Source) else Source(place, max_bytes)
+    source = place if isinstance(place, Source) else Source(place, options.max_bytes)
     path = source.path
-    inspector = Inspector(path, strict, encoding_errors)
+    inspector = Inspector(path, options.strict, options.encoding_errors)
     with closing(read_blocks(source)) as blocks:
         start = _open(blocks, path)
-        rows = (line for line in start.block.split(b"\n") if line.strip())
-        dimension = dimension_of(list(islice(rows, SAMPLE_ROWS)), start.header)
+        lines = (line for line in start.block.split(b"\n") if line.strip())
+        dimension = dimension_of(list(islice(lines, SAMPLE_ROWS)), start.header)
         if dimension is None:
             raise FippError(f"{path} holds no vectors: no line is a word followed by numbers")
         if start.header is not None and start.header.dimension != dimension:
             inspector.note(f"the header says {start.header.dimension:,} dimensions, the rows have {dimension:,}")
-        wanted = None if words is None else frozenset(words)
-        collector = RowCollector(dimension, dtype=float_type(dtype))
-        table = _Table(collector, inspector, start.line, limit, wanted, max_memory)
-        table.read(chain([start.block], blocks))
-    if start.header is not None and not table.is_full and start.header.rows != table.seen:
-        inspector.note(f"the header promises {counted(start.header.rows, 'row')}, the file has {table.seen:,}")
-    return table.finish()
+        rows = _Rows(dimension, inspector, start.line, options)
+        rows.read(chain([start.block], blocks))
+    if start.header is not None and not rows.is_full and start.header.rows != rows.seen:
+        inspector.note(f"the header promises {counted(start.header.rows, 'row')}, the file has {rows.seen:,}")
+    return rows.finish()
 
 
 class _Start(NamedTuple):
-    """The beginning of a file: its header, and the first lines with a row among them, the first being ``line``."""
+    """The beginning of a file: its header, the first block that has a row, and the line number it starts at."""
 
     header: Header | None
     block: bytes
@@ -85,7 +81,7 @@ class _Start(NamedTuple):
 
 
 def _open(blocks: Iterator[bytes], path: Path) -> _Start:
-    """Read up to the first block with a row; of blank lines before it only the number is kept."""
+    """Read up to the first block that has a row, and count the blank lines before it."""
     block = next(blocks, b"")
     first, _, rest = block.partition(b"\n")
     header = parse_header(first) if len(first) < 100 else None
@@ -99,39 +95,31 @@ def _open(blocks: Iterator[bytes], path: Path) -> _Start:
     raise FippError(f"{path} is empty" if header is None else f"{path} has a header but no vectors")
 
 
-class _Table:
-    """The words and rows taken from a text file so far."""
+class _Rows:
+    """The words and rows collected from a text file so far."""
 
-    def __init__(
-        self,
-        rows: RowCollector,
-        inspector: Inspector,
-        first_line: int,
-        limit: int | None,
-        wanted: frozenset[str] | None,
-        max_memory: int | None,
-    ) -> None:
+    def __init__(self, dimension: int, inspector: Inspector, first_line: int, options: Options) -> None:
         self.seen = 0
         self._index: dict[str, int] = {}
-        self._rows = rows
+        self._rows = RowCollector(dimension, dtype=options.dtype)
         self._inspector = inspector
         self._next_line = first_line
-        self._wanted = wanted
-        self._wanted_bytes = None if wanted is None else frozenset(map(_as_bytes, wanted))
-        limits = [count for count in (limit, None if wanted is None else len(wanted)) if count is not None]
-        self._limit = min(limits) if limits else None
-        self._max_memory = max_memory
+        self._wanted = options.words
+        self._wanted_bytes = None if options.words is None else frozenset(map(_as_bytes, options.words))
+        limits = [options.limit, None if options.words is None else len(options.words)]
+        self._limit = min((limit for limit in limits if limit is not None), default=None)
+        self._max_memory = options.max_memory
 
     @property
     def is_full(self) -> bool:
         return self._limit is not None and len(self._index) >= self._limit
 
     def read(self, blocks: Iterator[bytes]) -> None:
-        """Take the rows of all blocks: parsed on all threads, entered in order."""
+        """Collect the rows of all blocks: parse on all threads, add in order."""
         parse = partial(parse_block, dimension=self._rows.dimensions, dtype=self._rows.dtype, wanted=self._wanted_bytes)
         keep_freed_pages()
         while not self.is_full:
-            # With a limit, no more is read ahead than the rows that are still missing.
+            # With a limit, read ahead no further than the missing rows need.
             some = blocks if self._limit is None or self._wanted is not None else self._enough(blocks)
             found = False
             with closing(ordered_map(parse, some, at_most=_MOST_THREADS)) as results:
@@ -151,7 +139,7 @@ class _Table:
             if missing <= 0:
                 return
 
-    def finish(self) -> Vectors:
+    def finish(self) -> Table:
         if not self._index and self._wanted is None:
             why = self._inspector.report("nothing that can be used").summary()
             raise FippError(f"{self._inspector.path} holds no vectors. {why}")
@@ -159,10 +147,10 @@ class _Table:
         if self._wanted is not None:
             contents += f" of {len(self._wanted):,} asked for"
         report = self._inspector.report(contents)
-        return Vectors._from_checked(tuple(self._index), self._rows.finish(), self._index, report)
+        return Table(tuple(self._index), self._rows.finish(), report, rows_of_words=self._index)
 
     def _add(self, parsed: Parsed) -> None:
-        """Take the rows of a block: those parsed together in runs, the odd lines between them one by one."""
+        """Add the rows of a block: runs of rows parsed together, and the odd lines between them one by one."""
         done = 0
         self.seen += parsed.rows - len(parsed.words)
         for line, text in parsed.odd:
@@ -191,7 +179,7 @@ class _Table:
         self._collect(matrix)
 
     def _enter_together(self, raw: list[bytes], finite: npt.NDArray[np.bool_]) -> bool:
-        """Return the words the next rows if all can be used; say whether that was so, otherwise nothing is done."""
+        """Give words the next rows if all can be used, and return True; otherwise do nothing and return False."""
         count = len(self._index)
         if not finite.all() or (self._limit is not None and count + len(raw) > self._limit):
             return False
@@ -231,7 +219,7 @@ class _Table:
             )
 
     def _enter(self, raw: bytes, finite: bool, number: int) -> bool:
-        """Return a word the next row; say whether it could be used."""
+        """Give a word the next row and return True, or count why it cannot be used and return False."""
         if self.is_full:
             return False
         self.seen += 1

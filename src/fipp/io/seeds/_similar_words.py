@@ -1,28 +1,28 @@
-"""Pairs of words within an edit distance: all of them, without comparing every word with every other.
+"""All pairs of words within an edit distance, without comparing every word with every other.
 
-Words within k edits share many n-grams: of two words, padded with n - 1 marks on either side, the longer of which has L
-letters, at least L + n - 1 - k·n (Ukkonen 1992). So words are grouped by length, the shared n-grams of two groups are
-counted with one sparse product, and only pairs with enough of them are compared letter by letter. Nothing is missed.
+Words within k edits share many n-grams: if both are padded with n - 1 marks on either side and the longer has L
+letters, at least L + n - 1 - k·n (Ukkonen 1992). So words are grouped by length, one sparse product counts the n-grams
+that the words of two groups share, and only pairs that share enough are compared letter by letter. None is missed.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 
-Progress = Callable[[int, int], object]
 _Numbers = npt.NDArray[np.int64]
 
-# A product has at most so many rows times columns at once: 256 MB if every entry were there, which it never is.
+# The most rows times columns of one product: 256 MB if no entry were zero, but nearly all are.
 _PRODUCT_CELLS = 1 << 25
-# So many pairs are compared at once.
+# The number of pairs compared at once.
 _COMPARED = 1 << 16
 
 
@@ -37,26 +37,9 @@ class SimilarWords(NamedTuple):
 def similar_words(
     source: Sequence[str], target: Sequence[str], max_distance: float, progress: Progress | None = None
 ) -> SimilarWords:
-    """Find all pairs of words whose edit distance is at most ``max_distance`` times the length of the longer one.
+    """Return all pairs whose edit distance is at most ``max_distance`` (below 0.5) times the longer word's length.
 
-    Parameters
-    ----------
-    source, target : sequence of str
-        Two lists of words.
-    max_distance : float
-        From 0, which finds equal words, to less than 0.5.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-
-    Returns
-    -------
-    SimilarWords
-        In ascending order of source place, then target place.
-
-    Examples
-    --------
-    >>> similar_words(["colour", "cat"], ["color", "dog", "cat"], 0.2)
-    SimilarWords(source=array([0, 1]), target=array([0, 2]), distance=array([0.16666667, 0. ]))
+    They are in ascending order of the place in ``source``, then in ``target``.
     """
     if not 0 <= max_distance < 0.5:
         raise FippError(f"max_distance must lie between 0 and 0.5, 0.5 excluded, not {max_distance}")
@@ -70,15 +53,15 @@ def similar_words(
     codes = [{length: _letters(words, length, places) for length, places in sides.items()}
              for words, sides in zip((source, target), groups, strict=True)]  # fmt: skip
     grams = _Grams(source, target, groups)
+    steps = Steps(progress, len(combinations))
     found = []
-    for done, (left, right, edits) in enumerate(combinations, 1):
+    for left, right, edits in combinations:
         for rows, columns in grams.candidates(left, right, edits):
             distance = edit_distances(codes[0][left][rows], codes[1][right][columns])
             near = distance <= edits
             share = distance[near] / max(left, right, 1)
             found.append((groups[0][left][rows[near]], groups[1][right][columns[near]], share))
-        if progress is not None:
-            progress(done, len(combinations))
+        steps()
     if not found:
         return SimilarWords(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     sources, targets, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -87,12 +70,7 @@ def similar_words(
 
 
 def edit_distances(left: npt.NDArray[np.uint32], right: npt.NDArray[np.uint32]) -> _Numbers:
-    """Count the letters to insert, delete or replace (Levenshtein) between the words in equal rows of two matrices.
-
-    Parameters
-    ----------
-    left, right : ndarray of shape (n, l) and (n, r)
-        The code points of n words of l letters, and of n words of r letters.
+    """Return the Levenshtein distances between the words in equal rows of two matrices of code points.
 
     Examples
     --------
@@ -101,7 +79,7 @@ def edit_distances(left: npt.NDArray[np.uint32], right: npt.NDArray[np.uint32]) 
     array([3])
     """
     count, length = right.shape
-    # One row of the classic table at a time, for all pairs together.
+    # One row of the classic table at a time, for all pairs at once.
     above = np.tile(np.arange(length + 1, dtype=np.int64)[:, np.newaxis], (1, count))
     for row in range(left.shape[1]):
         here = np.empty_like(above)
@@ -114,7 +92,7 @@ def edit_distances(left: npt.NDArray[np.uint32], right: npt.NDArray[np.uint32]) 
 
 
 def _edits(length: int, max_distance: float) -> int:
-    # 0.2 * 5 is 1.0000000000000002 less often than one would like.
+    # Rounding may leave a product such as 0.2 * 5 just below a whole number.
     return int(max_distance * length + 1e-9)
 
 
@@ -129,54 +107,43 @@ def _letters(words: Sequence[str], length: int, places: _Numbers) -> npt.NDArray
 
 
 class _Grams:
-    """The n-grams of two lists of words as sparse matrices, one for each length of words."""
+    """Counts of the n-grams of two lists of words, as sparse matrices with a row per word."""
 
     def __init__(self, source: Sequence[str], target: Sequence[str], groups: Sequence[dict[int, _Numbers]]) -> None:
-        self._words = (source, target)
+        self._words = [*source, *target]
+        self._n_source = len(source)
         self._groups = groups
-        self._numbers: dict[tuple[str, int], int] = {}
-        self._made: dict[tuple[int, int, int], sparse.csr_matrix] = {}
+        self._counts: dict[int, sparse.csr_matrix] = {}
 
     def candidates(self, left: int, right: int, edits: int) -> Iterator[tuple[_Numbers, _Numbers]]:
         """Yield rows of both groups of words that share enough n-grams to be within ``edits``."""
         longer = max(left, right)
-        # Longer n-grams are rarer and so make fewer products, but with many edits a pair need not share one.
+        # Longer n-grams are rarer and give fewer candidates, but with many edits a pair need not share one.
         size = next((n for n in (3, 2, 1) if longer + n - 1 - edits * n >= 1), None)
-        if size is None:  # words of no letters
+        if size is None:  # words without letters
             yield np.zeros(1, np.int64), np.zeros(1, np.int64)
             return
         shared = longer + size - 1 - edits * size
-        rows, columns = self._matrix(0, left, size), self._matrix(1, right, size).T.tocsr()
-        width = max(rows.shape[1], columns.shape[0])
-        rows.resize(rows.shape[0], width)
-        columns.resize(width, columns.shape[1])
+        rows = self._count(size)[self._groups[0][left]]
+        columns = self._count(size)[self._n_source + self._groups[1][right]].T.tocsr()
         step = max(1, _PRODUCT_CELLS // columns.shape[1])
         for start in range(0, rows.shape[0], step):
+            # Repeated n-grams count more than once, which only adds candidates.
             product = (rows[start : start + step] @ columns).tocoo()
             enough = product.data >= shared
             pairs = product.row[enough].astype(np.int64) + start, product.col[enough].astype(np.int64)
             for first in range(0, len(pairs[0]), _COMPARED):
                 yield pairs[0][first : first + _COMPARED], pairs[1][first : first + _COMPARED]
 
-    def _matrix(self, side: int, length: int, size: int) -> sparse.csr_matrix:
-        key = side, length, size
-        if key not in self._made:
-            words = self._words[side]
-            columns = [column for place in self._groups[side][length].tolist() for column in
-                       self._columns(words[place], size)]  # fmt: skip
-            count = len(self._groups[side][length])
-            each = length + size - 1
-            self._made[key] = sparse.csr_matrix(
-                (np.ones(len(columns), np.int32), columns, np.arange(count + 1) * each),
-                shape=(count, max(1, len(self._numbers))),
-            )
-        return self._made[key]
+    def _count(self, size: int) -> sparse.csr_matrix:
+        from sklearn.feature_extraction.text import CountVectorizer  # slow to import, and rarely needed
 
-    def _columns(self, word: str, size: int) -> Iterator[int]:
-        """Return the numbers of a word's n-grams; its second "an" is another than its first."""
-        padded = [""] * (size - 1) + list(word) + [""] * (size - 1)
-        times: Counter[str] = Counter()
-        for place in range(len(padded) - size + 1):
-            gram = "\0".join(padded[place : place + size])
-            yield self._numbers.setdefault((gram, times[gram]), len(self._numbers))
-            times[gram] += 1
+        if size not in self._counts:
+            vectorizer = CountVectorizer(analyzer=partial(_ngrams, size=size), dtype=np.int32)
+            self._counts[size] = vectorizer.fit_transform(self._words).tocsr()
+        return self._counts[size]
+
+
+def _ngrams(word: str, size: int) -> list[str]:
+    padded = [""] * (size - 1) + list(word) + [""] * (size - 1)
+    return ["\0".join(padded[place : place + size]) for place in range(len(padded) - size + 1)]

@@ -1,9 +1,10 @@
-"""floret's tables: a few hashed rows from which the vector of any word is made."""
+"""floret's tables: hashed rows from which the vector of any word is composed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
-from fipp.io._assemble import assemble
 from fipp.io._ngrams import MAX_NGRAM, FloretNgrams
 from fipp.io._report import Inspector, counted
 from fipp.io._rows import FloatMatrix, RowCollector, rows_not_finite
-from fipp.io._stream import DEFAULT_MAX_BYTES, MAX_LINE_BYTES, Source, read_batches
-from fipp.io._subwords import SubwordVectors, compose_vectors
+from fipp.io._stream import MAX_LINE_BYTES, Source, read_batches
+from fipp.io._table import Options, Table, assemble, compose
 
 _HEADER = re.compile(rb"([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([1-4]) ([0-9]{1,10}) (\S+) (\S+)\s*\n")
 
@@ -34,55 +34,38 @@ class _Header(NamedTuple):
     end: bytes
 
 
-def recognises(path: Path, opening: bytes) -> bool:
-    """Tell whether a file, which may be compressed, begins with the first line of a floret table."""
+def recognises_floret(path: Path, opening: bytes) -> bool:
+    """Return whether the content begins with the first line of a floret table."""
     return _HEADER.match(opening) is not None
 
 
-def read_floret(
-    path: Path,
-    *,
-    limit: int | None = None,
-    strict: bool = False,
-    max_bytes: int = DEFAULT_MAX_BYTES,
-    words: Iterable[str] | None = None,
-) -> SubwordVectors:
-    r"""Read the table that floret's ``save_floret_vectors`` writes, and make the vectors of ``words`` from it.
+def read_floret(path: Path, options: Options) -> Table:
+    """Read the table that floret's ``save_floret_vectors`` writes, and compose the vectors of ``words``.
 
     Such a table has no words of its own: the vectors of all words are mixed from the same rows.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "x.floret")
-    >>> _ = path.write_text("2 2 3 5 2 2166136261 < >\n0 1 2\n1 1 2\n")
-    >>> read_floret(path, words=["cat", "dog"])["dog"]
-    array([1., 2.], dtype=float32)
     """
     with Source(path) as source:
         header = _header(source.peek(), path)
-    inspector = Inspector(path, strict)
-    matrix = _read_rows(path, header, max_bytes)
-    table = FloretNgrams(matrix, header.shortest, header.longest, *header[4:])
-    return vectors_of(table, words, limit, inspector)
+    matrix = _read_rows(path, header, options.max_bytes)
+    composer = FloretNgrams(matrix, header.shortest, header.longest, *header[4:])
+    return compose_table(composer, options.words, options.limit, Inspector(path, options.strict))
 
 
-def vectors_of(
-    table: FloretNgrams, words: Iterable[str] | None, limit: int | None, inspector: Inspector
-) -> SubwordVectors:
-    """Make the vectors of words from a table; explain that it needs words when there are none."""
+def compose_table(
+    composer: FloretNgrams, words: Iterable[str] | None, limit: int | None, inspector: Inspector
+) -> Table:
+    """Compose the vectors of words; raise a FippError that asks for words if there are none."""
     if words is None:
         raise FippError(
             f"{inspector.path} is a floret table, which has vectors for every word but no list of words: "
             "name the words you want, Vectors.load(path, words=[...])"
         )
-    wanted = list(dict.fromkeys(words))[:limit]
-    made = compose_vectors(wanted, table)
-    return SubwordVectors._with_composer(assemble(made.words, made.matrix, inspector), table)
+    made, matrix = compose(list(dict.fromkeys(words))[:limit], composer)
+    return replace(assemble(made, matrix, inspector), composer=composer)
 
 
 def check_settings(buckets: int, shortest: int, longest: int, hashes: int, seed: int, path: Path) -> None:
-    """Raise a FippError if no floret table can have these settings."""
+    """Raise a FippError for settings that no floret table can have."""
     if buckets < 1 or not 0 <= shortest <= longest <= MAX_NGRAM or not 1 <= hashes <= 4 or not 0 <= seed < 1 << 32:
         raise FippError(
             f"{path} is damaged: a floret table with {counted(buckets, 'row')}, n-grams of {shortest} to {longest} "
@@ -103,7 +86,7 @@ def _header(opening: bytes, path: Path) -> _Header:
 
 
 def _read_rows(path: Path, header: _Header, max_bytes: int) -> FloatMatrix:
-    """Read the rows, each its number and its values; every one is needed, so that none may be skipped."""
+    """Read the rows, each a row number and its values; all are needed, so none may be skipped."""
     rows = RowCollector(header.dimensions)
     for number, batch in enumerate(read_batches(path, max_bytes)):
         lines = [line for line in (batch[1:] if number == 0 else batch) if line.strip()]
@@ -125,7 +108,7 @@ def _read_rows(path: Path, header: _Header, max_bytes: int) -> FloatMatrix:
 
 
 def _parse(lines: list[bytes], dimensions: int, path: Path, first: int) -> tuple[npt.NDArray[np.float64], FloatMatrix]:
-    """Return the numbers of some rows, and their values."""
+    """Return the row numbers of some rows, and their values."""
     try:
         table = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
         if table.shape != (len(lines), 1 + dimensions):

@@ -1,4 +1,4 @@
-"""Vectors in a safetensors file: a 2-D tensor, and the words as metadata, as bytes or in a file beside."""
+"""Vectors in a safetensors file: a 2-D tensor, and the words as metadata, as bytes or in a text file beside it."""
 
 from __future__ import annotations
 
@@ -12,46 +12,34 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from fipp.exceptions import FippError
-from fipp.io._assemble import assemble
 from fipp.io._atomic import atomic_path
-from fipp.io._named import (
+from fipp.io._report import Inspector
+from fipp.io._rows import as_floats
+from fipp.io._stream import encoded
+from fipp.io._table import Options, Table, assemble, check_size
+from fipp.io.formats._named import (
     WORD_NAMES,
     ArrayKind,
-    check_bytes,
     check_counts,
-    joined_words,
     matrix_name,
+    read_words,
     split_words,
     words_name,
 )
-from fipp.io._report import Inspector
-from fipp.io._rows import FloatMatrix, as_float32
-from fipp.io._sniff import bytes_of
-from fipp.io._stream import BYTE_ORDER_MARK, DEFAULT_MAX_BYTES
-from fipp.io._vectors import Vectors
 
 _MAX_HEADER_BYTES = 100_000_000
 """The safetensors library's own limit."""
 
 _BFLOAT16 = "BF16"
 _TYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    _BFLOAT16: "<u2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "|i1",
-    "U64": "<u8",
-    "U32": "<u4",
-    "U16": "<u2",
-    "U8": "|u1",
-}
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", _BFLOAT16: "<u2",
+    "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
+    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1",
+}  # fmt: skip
 
 
 class Tensor(NamedTuple):
-    """Where a tensor is in its file, and what it is."""
+    """The type, the shape and the position of a tensor in its file."""
 
     kind: str
     shape: tuple[int, ...]
@@ -59,68 +47,49 @@ class Tensor(NamedTuple):
 
     @property
     def array_kind(self) -> ArrayKind:
-        """The kind of the array that it becomes."""
+        """The kind of array that it becomes."""
         return ArrayKind(self.shape, "f" if self.kind == _BFLOAT16 else np.dtype(_TYPES.get(self.kind, "V1")).kind)
 
 
-def recognises(path: Path, opening: bytes) -> bool:
-    """Tell whether a file begins with a length and a JSON object, as safetensors files do."""
+def recognises_safetensors(path: Path, opening: bytes) -> bool:
+    """Return whether a file begins with a length and a JSON object, as safetensors files do."""
     return len(opening) > 8 and opening[8:9] == b"{" and 2 <= int.from_bytes(opening[:8], "little") <= _MAX_HEADER_BYTES
 
 
-def read_safetensors(
-    path: Path, *, limit: int | None = None, strict: bool = False, max_bytes: int = DEFAULT_MAX_BYTES
-) -> Vectors:
+def read_safetensors(path: Path, options: Options) -> Table:
     """Map the matrix of a safetensors file into memory and read its words.
 
-    The words are a JSON list in the metadata, a tensor of bytes with a word a line, or ``x.txt`` beside the file, one a
-    line. A tensor ``scale`` with a number for each row multiplies the rows, as in quantised vectors.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "animals.safetensors")
-    >>> write_safetensors(Vectors(["cat", "dog"], [[1.0, 0.0], [0.5, 2.0]]), path)
-    >>> read_safetensors(path).words
-    ('cat', 'dog')
+    The words are a JSON list in the metadata, a tensor of bytes with one word per line, or ``x.txt`` beside the file. A
+    tensor ``scale`` with a number for each row multiplies the rows, as in quantised vectors.
     """
-    inspector = Inspector(path, strict)
+    inspector = Inspector(path, options.strict)
     tensors, metadata = open_tensors(path)
     if "fipp" in metadata:
         raise FippError(f"{path} is a model, not vectors: fipp.Alignment.load reads it")
     kinds = {name: tensor.array_kind for name, tensor in tensors.items()}
     name = matrix_name(kinds, path)
     rows, columns = tensors[name].shape
-    check_bytes(rows, columns, max_bytes, path)
+    check_size(rows, columns, options.max_bytes, path)
     words = _read_words(path, tensors, metadata, inspector)
     check_counts(len(words), rows, path)
-    count = rows if limit is None else min(limit, rows)
+    count = rows if options.limit is None else min(options.limit, rows)
     matrix = map_tensor(path, tensors[name])[:count]
     scale = tensors.get("scale")
     if scale is not None and scale.shape in [(rows,), (rows, 1)] and scale.array_kind.kind == "f":
-        matrix = matrix * as_float32(map_tensor(path, scale).reshape(rows, 1))[:count]
-    return assemble(words[:count], as_float32(matrix), inspector)
+        matrix = matrix * as_floats(map_tensor(path, scale).reshape(rows, 1))[:count]
+    return assemble(words[:count], as_floats(matrix), inspector)
 
 
-def write_safetensors(vectors: Vectors, path: Path) -> None:
-    r"""Write a tensor ``matrix`` of float32 and a tensor ``words`` of bytes, one word a line.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "animals.safetensors")
-    >>> write_safetensors(Vectors(["cat", "dog"], [[1.0], [2.0]]), path)
-    >>> from safetensors.numpy import load_file
-    >>> load_file(path)["words"].tobytes()
-    b'cat\ndog\n'
-    """
-    words = joined_words(vectors.words, path)
+def write_safetensors(table: Table, path: Path) -> None:
+    """Write a tensor ``matrix`` of float32 and a tensor ``words`` of bytes, one word per line."""
+    words = b"".join(encoded(word, path, "\n") + b"\n" for word in table.words)
+    tensors = {"matrix": np.ascontiguousarray(table.matrix), "words": np.frombuffer(words, dtype=np.uint8)}
     with atomic_path(path) as temporary:
-        save_file({"matrix": np.ascontiguousarray(vectors.matrix), "words": words}, temporary)
+        save_file(tensors, temporary)
 
 
 def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Return the tensors of a file and its metadata; sizes have been checked against the file."""
+    """Return the tensors of a file and its metadata, after checking their sizes against the file."""
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = dict(file.metadata() or {})
@@ -145,13 +114,9 @@ def map_tensor(path: Path, tensor: Tensor) -> npt.NDArray[Any]:
         raise FippError(f"{path} is empty: a tensor has the shape {tensor.shape}")
     mapped = np.memmap(path, dtype=_TYPES[tensor.kind], mode="r", offset=tensor.start, shape=tensor.shape)
     if tensor.kind == _BFLOAT16:
-        return _widened(mapped)
+        # bfloat16 is the upper half of a float32.
+        return (mapped.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return mapped
-
-
-def _widened(halves: npt.NDArray[np.uint16]) -> FloatMatrix:
-    """Turn bfloat16, the upper half of a float32, into one."""
-    return (halves.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
 def _read_words(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str], inspector: Inspector) -> list[str]:
@@ -164,10 +129,9 @@ def _read_words(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]
         return split_words(map_tensor(path, tensors[named]).tobytes(), inspector)
     beside = path.with_suffix(".txt")
     if beside.is_file():
-        content = b"".join(bytes_of(beside, _MAX_HEADER_BYTES)).removeprefix(BYTE_ORDER_MARK)
-        return split_words(content.replace(b"\r\n", b"\n"), inspector)
+        return read_words(beside, None, inspector, _MAX_HEADER_BYTES)[0]
     raise FippError(
-        f"{path} has no words: it needs a tensor 'words' of bytes with a word a line, a JSON list 'words' in its "
+        f"{path} has no words: it needs a tensor 'words' of bytes with one word per line, a JSON list 'words' in its "
         f"metadata, or {beside.name} beside it"
     )
 
@@ -178,5 +142,5 @@ def _words_of_json(text: str, path: Path) -> list[str]:
     except (ValueError, RecursionError):
         words = None
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise FippError(f"{path} is damaged: the words in its metadata are not a JSON list of texts")
+        raise FippError(f"{path} is damaged: the words in its metadata are not a JSON list of strings")
     return words

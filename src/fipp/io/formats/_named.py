@@ -1,4 +1,4 @@
-"""Which of the named arrays of a file are the vectors, and which the words."""
+"""The words and the matrix among the arrays of an .npz or safetensors file, and words in a text file beside it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from fipp.exceptions import FippError
 from fipp.io._report import Inspector
-from fipp.io._stream import encoded
+from fipp.io._stream import read_batches
 
 MATRIX_NAMES = ("matrix", "vectors", "embeddings", "embedding", "embedding.weight", "weight")
 WORD_NAMES = ("words", "vocab", "vocabulary", "tokens", "keys", "ids", "labels")
 
 
 class ArrayKind(NamedTuple):
-    """What is known of an array before it is read: its shape, and the letter of its dtype's kind."""
+    """What is known about an array before it is read: its shape, and the letter of its dtype's kind."""
 
     shape: tuple[int, ...]
     kind: str
@@ -44,13 +42,7 @@ def matrix_name(arrays: Mapping[str, ArrayKind], path: Path) -> str:
 
 
 def words_name(arrays: Mapping[str, ArrayKind]) -> str | None:
-    """Return the name of the words: one of the usual names, or the only 1-D array of text; None if there is none.
-
-    Examples
-    --------
-    >>> words_name({"a": ArrayKind((3, 2), "f"), "b": ArrayKind((3,), "U")})
-    'b'
-    """
+    """Return the name of the words: one of the usual names, or the only 1-D array of text; None if there is none."""
     usual = [name for name in WORD_NAMES if name in arrays and len(arrays[name].shape) == 1]
     texts = [name for name, array in arrays.items() if len(array.shape) == 1 and array.kind in "US"]
     if usual:
@@ -59,7 +51,7 @@ def words_name(arrays: Mapping[str, ArrayKind]) -> str | None:
 
 
 def split_words(joined: bytes, inspector: Inspector) -> list[str]:
-    r"""Return the words that stand one a line in ``joined``.
+    r"""Return the words in ``joined``, which has one word per line.
 
     Examples
     --------
@@ -72,30 +64,18 @@ def split_words(joined: bytes, inspector: Inspector) -> list[str]:
     return [inspector.decode(line, f"word {row}") for row, line in enumerate(lines)]
 
 
+def read_words(path: Path, count: int | None, inspector: Inspector, max_bytes: int) -> tuple[list[str], int]:
+    """Return the first ``count`` words of a text file with one word per line, and the number of all."""
+    words: list[str] = []
+    total = 0
+    for batch in read_batches(path, max_bytes):
+        for number, line in enumerate(batch if count is None else batch[: count - len(words)], total + 1):
+            words.append(inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}"))
+        total += len(batch)
+    return words, total
+
+
 def check_counts(words: int, rows: int, path: Path) -> None:
     """Raise a FippError unless there is a row for each word."""
     if words != rows:
         raise FippError(f"{path} has {words:,} words but {rows:,} vectors")
-
-
-def check_bytes(count: int, dimensions: int, max_bytes: int, path: Path) -> None:
-    """Raise a FippError if a float32 matrix of this size would be larger than allowed."""
-    if 4 * count * dimensions > max_bytes:
-        raise FippError(
-            f"{path} has {count:,} x {dimensions:,} numbers, more than {max_bytes:,} bytes; max_bytes sets the limit"
-        )
-
-
-def check_unicode(words: tuple[str, ...], path: Path) -> None:
-    """Raise a FippError if a word cannot be written as UTF-8."""
-    for word in words:
-        try:
-            word.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise FippError(f"the word {word!r} cannot be written to {path}: it is not valid Unicode") from error
-
-
-def joined_words(words: tuple[str, ...], path: Path) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """Return words as the bytes of a text, one a line; the opposite of `split_words`."""
-    lines = [encoded(word, path, "\n") for word in words]
-    return np.frombuffer(b"\n".join(lines) + b"\n", dtype=np.uint8)

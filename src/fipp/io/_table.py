@@ -1,0 +1,263 @@
+"""What every reader is given and what it returns: `Options` and a `Table`, from which `Vectors` are made.
+
+Readers and writers know tables only, so that `Vectors`, which load and save themselves, can import them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fipp.exceptions import FippError, warn
+from fipp.io._ngrams import Composer
+from fipp.io._report import DUPLICATE, NOT_FINITE, Inspector, LoadReport, counted, quoted
+from fipp.io._rows import FloatMatrix, as_floats, float_type, rows_not_finite
+from fipp.io._stream import DEFAULT_MAX_BYTES
+from fipp.linalg import parse_memory
+
+_FLOAT32: np.dtype[Any] = np.dtype(np.float32)
+_ENCODING_ERRORS = ("replace", "strict", "surrogateescape")
+
+
+class WordNotFoundError(FippError, KeyError):
+    """A word is not in the vocabulary; also a KeyError, for code that treats `Vectors` like a dict."""
+
+    # KeyError would print the message's repr.
+    __str__ = Exception.__str__
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `Vectors.load` that readers use; ``words`` are unique, in the order asked for."""
+
+    limit: int | None = None
+    strict: bool = False
+    words: tuple[str, ...] | None = None
+    dtype: np.dtype[Any] = _FLOAT32
+    encoding_errors: str = "replace"
+    max_bytes: int = DEFAULT_MAX_BYTES
+    max_memory: int | None = None
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        limit: int | None,
+        strict: bool,
+        words: Iterable[str] | None,
+        dtype: npt.DTypeLike,
+        encoding_errors: str,
+        max_bytes: int,
+        max_memory: int | float | str | None,
+    ) -> Options:
+        """Check and convert what a user passed to `Vectors.load`."""
+        if limit is not None and limit < 1:
+            raise FippError(f"limit must be at least 1, not {limit}")
+        if encoding_errors not in _ENCODING_ERRORS:
+            raise FippError(f"encoding_errors must be one of {', '.join(_ENCODING_ERRORS)}, not {encoding_errors!r}")
+        if isinstance(words, str):
+            raise FippError(f"words takes several words; for one write words=[{words!r}]")
+        wanted = None if words is None else tuple(dict.fromkeys(words))
+        for word in wanted or ():
+            if not isinstance(word, str):
+                raise FippError(f"words must be text, but one is {word!r}")
+        memory = None if max_memory is None else parse_memory(max_memory)
+        return cls(limit, strict, wanted, float_type(dtype), encoding_errors, max_bytes, memory)
+
+
+@dataclass(eq=False)
+class Table:
+    """Unique words, a finite read-only matrix with one row per word, and what the reader reported.
+
+    Attributes
+    ----------
+    words : tuple of str
+        The words in the order of the rows.
+    matrix : ndarray of shape (n, d)
+        Their vectors.
+    report : LoadReport or None
+        What the reader skipped or repaired.
+    composer : FastTextNgrams, FloretNgrams or None
+        Makes vectors for words that have no row.
+    rows_of_words : dict or None
+        The row of each word, if it is known already.
+    """
+
+    words: tuple[str, ...]
+    matrix: FloatMatrix
+    report: LoadReport | None = None
+    composer: Composer | None = None
+    rows_of_words: dict[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        self.matrix = self.matrix.view()
+        self.matrix.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def index(self) -> dict[str, int]:
+        """The row of each word, made on first use so that vectors from a cache load at once."""
+        if self.rows_of_words is None:
+            self.rows_of_words = dict(zip(self.words, range(len(self.words)), strict=True))
+        return self.rows_of_words
+
+    def take(self, rows: slice | list[int] | npt.NDArray[Any]) -> Table:
+        """Return some rows, in the order asked for. A slice shares memory; row numbers must be unique."""
+        if isinstance(rows, slice):
+            return replace(self, words=self.words[rows], matrix=self.matrix[rows], rows_of_words=None)
+        numbers = np.asarray(rows, dtype=np.int64)
+        words = tuple(self.words[row] for row in numbers.tolist())
+        return replace(self, words=words, matrix=self.matrix[numbers], rows_of_words=index_of_unique(words))
+
+    def astype(self, dtype: npt.DTypeLike) -> Table:
+        """Return the rows as another float type; raise a FippError if a number is too large for it."""
+        matrix = as_floats(self.matrix, dtype)
+        for row in rows_not_finite(matrix):
+            raise FippError(f"row {row} ({quoted(self.words[row])}) has a number too large for {matrix.dtype}")
+        return replace(self, matrix=matrix, composer=None)
+
+    def only(self, words: Sequence[str]) -> Table:
+        """Return the rows of unique words: those present, in row order; with a composer all, in the given order."""
+        known = self.take(sorted(self.index[word] for word in words if word in self.index))
+        if self.composer is None:
+            return known
+        made = known.with_words(words)
+        return made.take([made.index[word] for word in words if word in made.index])
+
+    def with_words(self, words: Iterable[str]) -> Table:
+        """Append rows that the composer makes for the words that have none."""
+        assert self.composer is not None
+        new = as_strings([word for word in dict.fromkeys(words) if word not in self.index])
+        if not new:
+            return self
+        added, matrix = compose(new, self.composer)
+        return replace(self, words=self.words + added, matrix=np.concatenate([self.matrix, matrix]), rows_of_words=None)
+
+
+def compose(words: Sequence[str], composer: Composer) -> tuple[tuple[str, ...], FloatMatrix]:
+    """Make vectors for unique words; warn about words that have none and leave them out."""
+    composed, known = composer.compose([word.encode("utf-8", "surrogatepass") for word in words])
+    good = known & np.isfinite(composed).all(axis=1)
+    if good.all():
+        return tuple(words), composed
+    missing = [words[row] for row in np.flatnonzero(~good).tolist()]
+    warn(
+        f"no vector can be made for {counted(len(missing), 'word')} such as {quoted(missing[0])}: it has no "
+        "n-grams, or numbers too large for float32"
+    )
+    return tuple(words[row] for row in np.flatnonzero(good).tolist()), composed[good]
+
+
+def assemble(words: Sequence[str], matrix: FloatMatrix, inspector: Inspector, limit: int | None = None) -> Table:
+    """Make a table from the rows a reader found; skip and count rows with NaN or infinity, and repeated words.
+
+    The matrix needs a row for each word. It is copied only if a row is skipped.
+
+    Examples
+    --------
+    >>> rows = np.array([[1, 2], [3, 4], [np.nan, 6]], dtype=np.float32)
+    >>> table = assemble(["cat", "cat", "dog"], rows, Inspector(Path("x.bin"), strict=False))
+    >>> print(table.report.summary())
+    x.bin: 1 word x 2; skipped 1 row with NaN or infinity (row 2, 'dog'), 1 duplicate (row 1, 'cat')
+    """
+    skipped = set()
+    for row in rows_not_finite(matrix):
+        inspector.skip(NOT_FINITE, f"row {row}", words[row])
+        skipped.add(row)
+    index: dict[str, int] = {}
+    kept: list[int] = []
+    for row, word in enumerate(words):
+        if limit is not None and len(kept) >= limit:
+            break
+        if row in skipped:
+            continue
+        if word in index:
+            inspector.skip(DUPLICATE, f"row {row}", word)
+            continue
+        index[word] = len(kept)
+        kept.append(row)
+    if not kept:
+        raise FippError(f"{inspector.path} holds no vector that can be used")
+    if len(kept) < len(matrix):
+        matrix = matrix[: len(kept)] if kept[-1] == len(kept) - 1 else matrix[kept]
+    report = inspector.report(f"{counted(len(kept), 'word')} x {matrix.shape[1]}")
+    return Table(tuple(index), matrix, report, rows_of_words=index)
+
+
+def check_size(count: int, dimensions: int, max_bytes: int, path: Path) -> None:
+    """Raise a FippError if a float32 matrix of this size would be larger than allowed."""
+    if 4 * count * dimensions > max_bytes:
+        raise FippError(
+            f"{path} has {count:,} x {dimensions:,} numbers, more than {max_bytes:,} bytes; max_bytes sets the limit"
+        )
+
+
+def fold(word: str) -> str:
+    """Return the form of a word in which case and Unicode composition make no difference.
+
+    Examples
+    --------
+    >>> fold("STRASSE") == fold("Straße")
+    True
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", word).casefold())
+
+
+class Variants:
+    """The rows of words by their composed form and by their folded form.
+
+    Examples
+    --------
+    >>> Variants(("Cat", "dog")).find("CAT", {"Cat": 0, "dog": 1})
+    0
+    """
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self._composed: dict[str, int] = {}
+        self._folded: dict[str, int] = {}
+        for row, word in enumerate(words):
+            if not unicodedata.is_normalized("NFC", word):
+                self._composed.setdefault(unicodedata.normalize("NFC", word), row)
+            self._folded.setdefault(fold(word), row)
+
+    def find(self, word: str, exact: dict[str, int]) -> int:
+        """Return the row of the nearest spelling of ``word``, -1 if there is none; ``exact`` has the rows by word."""
+        composed = unicodedata.normalize("NFC", word)
+        for spelling in (composed, composed.lower()):
+            for index in (exact, self._composed):
+                if spelling in index:
+                    return index[spelling]
+        return self._folded.get(fold(word), -1)
+
+
+def as_strings(words: Sequence[str] | npt.NDArray[np.str_]) -> tuple[str, ...]:
+    """Return words as a tuple; raise a FippError if one is not text."""
+    names = tuple(words.tolist() if isinstance(words, np.ndarray) else words)
+    for row, name in enumerate(names):
+        if not isinstance(name, str):
+            raise FippError(f"words must be text, but the word of row {row} is {name!r}")
+    return names
+
+
+def index_of_unique(words: tuple[str, ...]) -> dict[str, int]:
+    """Return the row of each word; raise a FippError that names a repeated word and its rows."""
+    index = {word: row for row, word in enumerate(words)}
+    if len(index) < len(words):
+        first: dict[str, int] = {}
+        for row, word in enumerate(words):
+            if first.setdefault(word, row) != row:
+                raise FippError(f"the word {quoted(word)} is in rows {first[word]} and {row}; words must be unique")
+    return index

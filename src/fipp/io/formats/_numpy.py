@@ -1,0 +1,280 @@
+"""NumPy's files: a matrix ``x.npy`` with its words in ``x.txt`` beside it, and archives ``x.npz`` that hold both."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fipp.exceptions import FippError
+from fipp.io._atomic import atomic_path, flush_to_disk
+from fipp.io._report import Inspector
+from fipp.io._rows import FloatMatrix, RowCollector, as_floats
+from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded
+from fipp.io._table import Options, Table, assemble, check_size
+from fipp.io.formats._named import ArrayKind, check_counts, matrix_name, read_words, split_words, words_name
+
+_NPY_MAGIC = b"\x93NUMPY"
+_ZIP_MAGIC = b"PK\x03\x04"
+_MAX_MEMBERS = 1000
+_MAX_PADDING = 1 << 30
+_BLOCK_BYTES = 8 << 20
+
+
+class _Header(NamedTuple):
+    """The header of an array."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def read(cls, file: IO[bytes]) -> _Header:
+        major, _ = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+        return cls(*read(file))
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def order(self) -> Any:
+        return "F" if self.by_columns else "C"
+
+
+def recognises_npy(path: Path, opening: bytes) -> bool:
+    """Return whether a file is a NumPy matrix, or the words of the matrix beside it."""
+    return opening.startswith(_NPY_MAGIC) or (path.suffix.lower() == ".txt" and path.with_suffix(".npy").is_file())
+
+
+def recognises_npz(path: Path, opening: bytes) -> bool:
+    """Return whether a file is a zip archive; no other format of vectors is."""
+    return opening.startswith(_ZIP_MAGIC)
+
+
+def read_npy(path: Path, options: Options) -> Table:
+    """Map the matrix of a pair ``x.npy`` and ``x.txt`` into memory; ``path`` is either of them.
+
+    Nothing is unpickled, and nothing is read before the header has been checked against the file's size. A matrix of
+    the requested type without defects stays on disk; any other is copied.
+    """
+    matrix_path, words_path = _pair(path)
+    inspector = Inspector(matrix_path, options.strict, options.encoding_errors)
+    mapped = map_matrix(matrix_path)
+    if not words_path.is_file():
+        raise FippError(f"{matrix_path} has no words: {words_path}, with one word per line, is missing")
+    count = len(mapped) if options.limit is None else min(options.limit, len(mapped))
+    words, total = read_words(words_path, count, inspector, options.max_bytes)
+    if total != len(mapped):
+        raise FippError(f"{matrix_path} has {len(mapped):,} rows but {words_path} has {total:,} words")
+    return assemble(words, as_floats(mapped[:count], options.dtype), inspector)
+
+
+def write_npy(table: Table, path: Path) -> None:
+    """Write the pair ``x.npy`` and ``x.txt``."""
+    matrix_path, words_path = _pair(path)
+    if words_path.exists() and not matrix_path.exists():
+        # Most likely text vectors: saving glove.npy must not destroy glove.txt.
+        raise FippError(f"{words_path} exists and would be overwritten by the words of {matrix_path}; use another name")
+    lines = [encoded(word, words_path, "\n\r") for word in table.words]
+    # The reader drops a byte order mark at the start of the file; a first word that begins with one needs another.
+    mark = BYTE_ORDER_MARK if lines[0].startswith(BYTE_ORDER_MARK) else b""
+    # Two files cannot be moved in one step, and new words beside an old matrix of the same length would go unnoticed.
+    # So both are first written to disk; then the old matrix is removed, the words are moved, and the matrix is moved. A
+    # crash before that leaves the old pair; a crash in between leaves no matrix, which no reader mistakes for a pair.
+    with atomic_path(matrix_path) as new_matrix, atomic_path(words_path) as new_words:
+        with open(new_matrix, "wb") as file:
+            np.lib.format.write_array(file, table.matrix, allow_pickle=False)
+        new_words.write_bytes(mark + b"\n".join(lines) + b"\n")
+        flush_to_disk(new_matrix)
+        flush_to_disk(new_words)
+        matrix_path.unlink(missing_ok=True)
+
+
+def map_matrix(path: Path) -> npt.NDArray[Any]:
+    """Map a .npy file into memory after checking its header; numpy's own errors speak of pickles and mmap."""
+    try:
+        with open(path, "rb") as file:
+            header = _Header.read(file)
+            start = file.tell()
+            present = path.stat().st_size - start
+    except Exception as error:  # the header is parsed as Python text, and what that raises depends on the damage
+        raise FippError(f"{path} is not a NumPy matrix: {error}") from error
+    shape, dtype = header.shape, header.dtype
+    if dtype.hasobject:
+        raise FippError(f"{path} holds pickled Python objects, which fipp never loads; save it as float32")
+    if dtype.kind not in "fiu":
+        raise FippError(f"{path} must hold real numbers, not {dtype}")
+    if len(shape) != 2:
+        raise FippError(f"{path} must hold a 2-D matrix with a row for each word, not {len(shape)}-D")
+    if header.nbytes > present or min(shape) < 0:
+        raise FippError(
+            f"{path} is cut short: its header promises {shape[0]:,} x {shape[1]:,} {dtype} numbers "
+            f"({header.nbytes:,} bytes), but only {present:,} bytes follow"
+        )
+    if header.nbytes == 0:
+        raise FippError(f"{path} is empty: its matrix has the shape {shape}")
+    # Not numpy.load, which would parse the header again and is able to unpickle.
+    return np.memmap(path, dtype=dtype, mode="r", offset=start, shape=(shape[0], shape[1]), order=header.order)
+
+
+def read_npz(path: Path, options: Options) -> Table:
+    """Read an archive with an array ``words`` (text, bytes, or one text with a word per line) and a 2-D ``matrix``.
+
+    Other names are accepted if there is no doubt. Nothing is unpickled, nothing is unpacked to disk, and sizes are
+    compared with ``max_bytes`` before anything is decompressed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "animals.npz")
+    >>> np.savez(path, words=["cat", "dog"], vectors=[[1.0, 0.0], [0.5, 2.0]])
+    >>> read_npz(path, Options()).words
+    ('cat', 'dog')
+    """
+    inspector = Inspector(path, options.strict)
+    with _reading(path), zipfile.ZipFile(path) as archive:
+        members = _members(archive, path)
+        total = sum(info.file_size for info in members.values())
+        if total > options.max_bytes:
+            raise FippError(
+                f"{path} would unpack to {total:,} bytes, more than {options.max_bytes:,}; max_bytes is the limit"
+            )
+        arrays = {name: _Member(archive, info, path) for name, info in members.items()}
+        kinds = {name: ArrayKind(array.header.shape, array.header.dtype.kind) for name, array in arrays.items()}
+        matrix = arrays[matrix_name(kinds, path)]
+        named = words_name(kinds)
+        if named is None:
+            raise FippError(f"{path} has no words: save them beside the matrix as an array named 'words'")
+        rows, columns = matrix.header.shape
+        dtype = arrays[named].header.dtype
+        if rows * columns == 0 or dtype.itemsize == 0:
+            raise FippError(f"{path} is empty: its matrix is {rows:,} x {columns:,}, its words {dtype}")
+        check_size(rows, columns, options.max_bytes, path)
+        if dtype != np.uint8:
+            check_counts(arrays[named].header.shape[0], rows, path)
+        words = _as_words(arrays[named].read(), inspector)
+        check_counts(len(words), rows, path)
+        count = len(words) if options.limit is None else min(options.limit, len(words))
+        rows_read = matrix.read_rows(count)
+    return assemble(words[:count], rows_read, inspector)
+
+
+def write_npz(table: Table, path: Path) -> None:
+    """Write an archive that ``numpy.load`` reads: ``words`` as text, ``matrix`` as float32."""
+    check_unicode(table.words, path)
+    for word in table.words:
+        if word.endswith("\0"):
+            raise FippError(f"the word {word!r} cannot be written to {path}: NumPy drops the \\0 at its end")
+    longest = max(map(len, table.words))
+    if 4 * longest * len(table) > _MAX_PADDING:
+        raise FippError(
+            f"{path} would be too large, since NumPy stores every word in the {longest:,} characters of the longest; "
+            "use .safetensors"
+        )
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, array in [("words", np.array(table.words)), ("matrix", table.matrix)]:
+            # A ZipInfo has a fixed date, so that equal vectors give equal bytes.
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+class _Member:
+    """An array in an archive, whose header has been checked."""
+
+    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> None:
+        self._archive, self._info, self._path = archive, info, path
+        with self._open():
+            pass
+
+    @contextmanager
+    def _open(self) -> Iterator[IO[bytes]]:
+        """Open the member at the first byte after its header."""
+        name, path = self._info.filename, self._path
+        with self._archive.open(self._info) as file:
+            self.header = _Header.read(file)
+            if self.header.dtype.hasobject:
+                raise FippError(
+                    f"the array {name!r} of {path} holds pickled Python objects, which fipp never loads; save words "
+                    "as np.array(words, dtype=str)"
+                )
+            present = self._info.file_size - file.tell()
+            if self.header.nbytes > present or min(self.header.shape, default=0) < 0:
+                raise FippError(
+                    f"{path} is cut short: {name!r} promises {self.header.nbytes:,} bytes, but only {present:,} follow"
+                )
+            yield file
+
+    def read(self) -> npt.NDArray[Any]:
+        """Return the whole array."""
+        with self._open() as file:
+            content = _read_exactly(file, self.header.nbytes, self._path)
+        return np.frombuffer(content, dtype=self.header.dtype).reshape(self.header.shape, order=self.header.order)
+
+    def read_rows(self, count: int) -> FloatMatrix:
+        """Return the first rows of a matrix as float32."""
+        if self.header.by_columns:
+            return as_floats(self.read())[:count]
+        columns, dtype = self.header.shape[1], self.header.dtype
+        collected = RowCollector(columns)
+        size = columns * dtype.itemsize
+        with self._open() as file:
+            while len(collected) < count:
+                step = min(count - len(collected), max(1, _BLOCK_BYTES // size))
+                block = _read_exactly(file, step * size, self._path)
+                collected.append(as_floats(np.frombuffer(block, dtype=dtype).reshape(step, columns)))
+        return collected.finish()
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FippError:
+        raise
+    # What the zip module and numpy's header parser raise depends on the damage.
+    except Exception as error:
+        raise FippError(f"{path} is not a whole NumPy archive: {error}") from error
+
+
+def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
+    infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+    if not infos:
+        has_pickle = any(name.endswith((".pkl", ".pickle")) for name in archive.namelist())
+        what = " but a file of pickled objects, which fipp never loads" if has_pickle else ""
+        raise FippError(f"{path} is a zip archive without NumPy arrays{what}")
+    if len(infos) > _MAX_MEMBERS:
+        raise FippError(f"{path} has {len(infos):,} arrays; vectors need two")
+    return {info.filename.removesuffix(".npy"): info for info in infos}
+
+
+def _as_words(array: npt.NDArray[Any], inspector: Inspector) -> list[str]:
+    if array.dtype == np.uint8:
+        return split_words(array.tobytes(), inspector)
+    if array.dtype.kind in "Uiu":
+        return [str(word) for word in array.tolist()]
+    if array.dtype.kind == "S":
+        return [inspector.decode(word, f"word {row}") for row, word in enumerate(array.tolist())]
+    raise FippError(f"the words of {inspector.path} must be text, not {array.dtype}")
+
+
+def _read_exactly(member: IO[bytes], count: int, path: Path) -> bytearray:
+    content = bytearray()
+    # Read in pieces: the zip module would copy all that it has at every step.
+    while len(content) < count and (piece := member.read(min(1 << 20, count - len(content)))):
+        content += piece
+    if len(content) < count:
+        raise FippError(f"{path} is cut short: {count - len(content):,} bytes are missing")
+    return content
+
+
+def _pair(path: Path) -> tuple[Path, Path]:
+    matrix_path = path.with_suffix(".npy") if path.suffix.lower() == ".txt" else path
+    return matrix_path, path.with_suffix(".txt")
