@@ -67,7 +67,7 @@ def measure(pair, size):
         way: alignment.evaluate(_data.dictionary(pair, "test.2k"), retrieval=way, beta=betas.get(way, 30.0))
         for way in WAYS
     }
-    return {"words": results["cosine"].pairs, **{way: result.mrr for way, result in results.items()}, "β": betas}
+    return {"words": results["cosine"].n_queries, **{way: result.mrr for way, result in results.items()}, "β": betas}
 
 
 PLAN = [{"pair": pair, "size": size} for pair in _data.VISIBLE for size in _data.SIZES]

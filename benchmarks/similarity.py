@@ -14,7 +14,7 @@ from _tables import pivot, short, table
 
 import fipp
 from fipp.aligners import METHODS
-from fipp.evaluate import compare, cross_similarity, similarity, similarity_before_after
+from fipp.evaluate import compare_results, cross_similarity, similarity, similarity_before_after
 
 PAIR, SIZE = "en-fr", "5k"
 SETS = {
@@ -59,9 +59,9 @@ def _sureness(alignment):
     for way in _data.WAYS:
         result, seed = alignment.evaluate(test, retrieval=way), alignment.evaluate(retrieval=way)
         told[way] = [result.map, *result.interval("map")]
-        told[f"{way} on the seed"] = [seed.cross_validation.map, seed.mutual_rate, seed.mean_csls]
+        told[f"{way} on the seed"] = [seed.map, seed.mutual_rate, seed.mean_csls]
         if alignment is not _aligned("procrustes"):
-            lead = compare(result, _aligned("procrustes").evaluate(test, retrieval=way))
+            lead = compare_results(result, _aligned("procrustes").evaluate(test, retrieval=way))
             told[f"{way} lead"] = [lead.difference, lead.low, lead.high, lead.p_value]
     return told
 

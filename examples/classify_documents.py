@@ -13,8 +13,8 @@ import importlib.util
 import numpy as np
 
 import fipp
-from fipp.evaluate.documents import DocumentCorpus, f1_difference, transfer
 from fipp.retrieve import neighbours
+from fipp.tasks import DocumentCorpus, difference_interval, transfer
 
 TOPICS = {"food": "cheese", "health": "disease", "law": "court", "travel": "road"}
 rng = np.random.default_rng(0)
@@ -60,7 +60,7 @@ for classifier, options in classifiers.items():
     for name, result in results.items():
         low, high = result.interval()
         print(f"{classifier:>9}  {name:>12}  micro-averaged F1 {result.micro_f1:.3f} ({low:.3f} to {high:.3f})")
-    low, high = f1_difference(results["FIPP"], results["Procrustes"])
+    low, high = difference_interval(results["FIPP"], results["Procrustes"])
     print(f"{classifier:>9}  FIPP minus Procrustes on the same texts, 95 % interval: {low:+.3f} to {high:+.3f}")
 
 print(f"\npredicting every topic for every text: {result.chance:.3f}")

@@ -32,8 +32,8 @@ import numpy as np
 
 import fipp
 from fipp.aligners import METHODS
-from fipp.evaluate.documents import DocumentCorpus, mean_f1_interval, transfer
 from fipp.exceptions import FippError
+from fipp.tasks import DocumentCorpus, mean_interval, transfer
 
 # Chosen by the loss on held-out English descriptions and by training time.
 CNN = {
@@ -161,7 +161,7 @@ def measure(space: object, train: DocumentCorpus, test: DocumentCorpus, classifi
     }
     return {
         **told,
-        "interval": list(mean_f1_interval(results)),
+        "interval": list(mean_interval(results)),
         "trainings": [result.micro_f1 for result in results],
         "texts": len(test),
         "train_found": results[0].training.share,

@@ -3,8 +3,8 @@
 This runs offline on made-up pairs of the demo's words: a hypothesis follows from a premise if it contains only words of
 the premise, and does not if it contains another word. With the paper's corpora (`fipp download multinli xnli`):
 
-    train = load_multinli("multinli/multinli_1.0_train.jsonl")
-    test = load_xnli("xnli/xnli.test.tsv", "fr")
+    train = load_nli("multinli/multinli_1.0_train.jsonl")
+    test = load_nli("xnli/xnli.test.tsv", "fr")
 
 The network needs the extra fipp[torch], and a GPU for MultiNLI; without torch, only the baseline runs.
 """
@@ -14,7 +14,7 @@ import importlib.util
 import numpy as np
 
 import fipp
-from fipp.evaluate.inference import InferenceCorpus, transfer
+from fipp.tasks import InferenceCorpus, transfer
 
 rng = np.random.default_rng(0)
 demo = fipp.datasets.load_demo()

@@ -100,7 +100,7 @@ def test_words_are_found_in_another_case(spaces, alignment):
     shouted = Lexicon((a.upper(), b.title()) for a, b in SEED)
     np.testing.assert_array_equal(align(*spaces, shouted, "fipp", epsilon=0.2).aligner.map_, alignment.aligner.map_)
     assert alignment.translate("EN70") == alignment.translate("en70")
-    assert alignment.evaluate(Lexicon((a.upper(), b.upper()) for a, b in TEST)).pairs == 90
+    assert alignment.evaluate(Lexicon((a.upper(), b.upper()) for a, b in TEST)).n_queries == 90
 
 
 def test_a_lexicon_in_the_wrong_direction_is_recognised(spaces, alignment):
@@ -185,7 +185,7 @@ def test_evaluation_is_the_mean_reciprocal_rank_over_the_whole_target(alignment,
     ranks = np.array([(scores[i] >= scores[i, i] - 1e-9).sum() for i in range(60, 150)])
     assert result.mrr == result.map == pytest.approx((1 / ranks).mean(), abs=2e-3)
     assert result.p_at_1 == pytest.approx((ranks == 1).mean(), abs=0.02)
-    assert (result.pairs, result.total, result.retrieval) == (90, 91, retrieval)
+    assert (result.n_queries, result.total, result.retrieval) == (90, 91, retrieval)
     assert result.coverage == 90 / 91
     assert result.mrr > 0.5
     assert alignment.scores[retrieval]["mrr"] == result.mrr

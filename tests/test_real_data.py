@@ -72,7 +72,7 @@ def test_the_published_method_at_1k_gives_what_the_authors_code_gives(french):
     assert (alignment.aligner.epsilon, alignment.aligner.lam) == (0.05, 1.0)
     assert alignment.aligner.preprocess == "isotropic"
     assert len(alignment.aligner.pairs_) == 987
-    assert (result.pairs, result.retrieval) == (1060, "cosine")
+    assert (result.n_queries, result.retrieval) == (1060, "cosine")
     assert result.mrr == pytest.approx(0.6795, abs=0.001)
 
 
@@ -123,7 +123,7 @@ def test_fewer_dimensions_are_mapped_to_more(english_russian, dictionaries):
     alignment = align(*english_russian, dictionaries["en-ru", "train.1k"], "fipp")
     result = alignment.evaluate(dictionaries["en-ru", "test.2k"])
     assert alignment.seed["found"] == 940
-    assert result.pairs == 1109
+    assert result.n_queries == 1109
     assert alignment.aligner.map_.shape == (100, 300)
     assert result.mrr >= 0.20
 
@@ -152,7 +152,7 @@ def test_a_dictionary_with_duplicates_is_scored_per_word_and_per_line(load_vecto
     path = shared_data / "xling" / "fi-fr" / "test.2k.tsv"
     with pytest.warns(FippWarning, match="7 of the 931 test words had the same translation in the seed"):
         result = alignment.evaluate(path)
-    assert (result.pairs, result.total, result.lines, result.seen_words) == (931, 1903, 986, 33)
+    assert (result.n_queries, result.total, result.lines, result.seen_words) == (931, 1903, 986, 33)
     # The file line by line, as the authors walk through it.
     mapped, keys = (side().matrix.astype(np.float64) for side in (alignment.transform, alignment.transform_target))
     keys /= np.linalg.norm(keys, axis=1, keepdims=True)

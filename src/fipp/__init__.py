@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         reproduce,
         retrieve,
         selection,
+        tasks,
     )
     from fipp._align import align
     from fipp._alignment import Alignment, Translation
@@ -55,7 +56,7 @@ else:
     # that `fipp --help` answers at once.
     _MODULES = {
         "aligners", "comparison", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve",
-        "reproduce", "selection",
+        "reproduce", "selection", "tasks",
     }  # fmt: skip
     _HOME = {
         "CCA": "fipp.aligners",
@@ -145,4 +146,5 @@ __all__ = [
     "reproduce",
     "retrieve",
     "selection",
+    "tasks",
 ]

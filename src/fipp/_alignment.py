@@ -6,21 +6,19 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, found_pairs
+from fipp._progress import Progress
 from fipp._version import __version__
 from fipp.aligners import BaseAligner
 from fipp.aligners._state import from_state, to_state
-from fipp.evaluate import BLIResult, SelfEvaluation, bli, self_evaluate
-from fipp.evaluate._seen import seed_keys, seen_queries
-from fipp.evaluate._slices import Slice
+from fipp.evaluate import BLIResult, Slice, bli, seed_keys, seen_queries, self_evaluate, side_of
 from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Vectors, read_model, write_model
-from fipp.linalg import Progress
 from fipp.retrieve import neighbours
 from fipp.retrieve._options import corrects_hubs
 
@@ -138,8 +136,8 @@ class Alignment:
         k : int, default=5
             How many.
         retrieval : {"cosine", "dot", "csls", "isf", "dualis"}, default="cosine"
-            What "nearest" means; ``"csls"``, ``"isf"`` and ``"dualis"`` avoid words that are near to everything, and
-            look at the whole source for that. See `fipp.retrieve.neighbours`.
+            How neighbours are scored. ``"csls"``, ``"isf"`` and ``"dualis"`` avoid words that are near to everything,
+            and need the whole source for that. See `fipp.retrieve.neighbours`.
         beta : float, default=30
             β of the inverted softmax, ``"isf"`` and ``"dualis"``.
         max_memory : int or str, optional
@@ -190,7 +188,7 @@ class Alignment:
         rows = source.find(words)
         for word, row in zip(words, rows, strict=True):
             if row < 0:
-                source.index(word)  # raises the error that says so
+                source.index(word)  # raises the error for an unknown word
         everything = corrects_hubs(retrieval)
         queries = self._in_shared_space("source")[rows] if everything else self.aligner.transform(source.matrix[rows])
         found = neighbours(
@@ -208,28 +206,6 @@ class Alignment:
             for indices, scores in zip(found.indices, found.scores, strict=True)
         ]
 
-    @overload
-    def evaluate(
-        self,
-        lexicon: LexiconLike,
-        *,
-        retrieval: str = "cosine",
-        labels: Sequence[str] | None = None,
-        beta: float = 30.0,
-        max_memory: int | str | None = None,
-        progress: Progress | None = None,
-    ) -> BLIResult: ...
-
-    @overload
-    def evaluate(
-        self,
-        lexicon: None = None,
-        *,
-        retrieval: str = "cosine",
-        max_memory: int | str | None = None,
-        progress: Progress | None = None,
-    ) -> SelfEvaluation: ...
-
     def evaluate(
         self,
         lexicon: LexiconLike | None = None,
@@ -239,14 +215,14 @@ class Alignment:
         beta: float = 30.0,
         max_memory: int | str | None = None,
         progress: Progress | None = None,
-    ) -> BLIResult | SelfEvaluation:
-        """Measure how well a test dictionary is found: MAP, MRR, P@1, P@5, P@10, and how much could be looked up.
+    ) -> BLIResult:
+        """Measure how well the translations of a test dictionary are found: MAP, MRR, P@1, P@5, P@10, and coverage.
 
-        Pairs that were in the seed are recognised by their words, also in a model that was read from a file. They are
-        counted and warned of, and `BLIResult.unseen` has the scores without them.
+        Pairs that were in the seed are recognised by their words, also in a model that was read from a file. A warning
+        says how many there are, and `BLIResult.unseen` holds the scores without them.
 
-        Without a dictionary, the pairs that were given to learn from are cross-validated and mutual nearest neighbours
-        counted; the result is of another kind and says so. Methods that learned from no given pairs are refused.
+        Without a test dictionary, the seed pairs are cross-validated and mutual nearest neighbours counted, and the
+        result says so (`BLIResult.evaluated_on`). Methods that learned from no given pairs are refused.
 
         Parameters
         ----------
@@ -265,19 +241,19 @@ class Alignment:
 
         Returns
         -------
-        BLIResult, or SelfEvaluation without a lexicon
+        BLIResult
 
         Examples
         --------
         >>> import fipp
         >>> demo = fipp.datasets.load_demo()
         >>> result = fipp.align(demo.source, demo.target, demo.seed, "fipp").evaluate(demo.test)
-        >>> result.pairs, result.coverage, result.retrieval
+        >>> result.n_queries, result.coverage, result.retrieval
         (200, 1.0, 'cosine')
         """
         if lexicon is None:
             if labels is not None:
-                raise FippError("labels are for the pairs of a test dictionary, and none was given")
+                raise FippError("labels are for the pairs of a test dictionary, but none was given")
             return self._evaluate_seed(retrieval, max_memory, progress)
         lexicon = as_lexicon(lexicon)
         source, target = self._side("source"), self._side("target")
@@ -315,20 +291,13 @@ class Alignment:
             self._seed_keys = seed_keys(self._side("source"), self._side("target"), pairs)
         return self._seed_keys
 
-    def _evaluate_seed(self, retrieval: str, max_memory: int | str | None, progress: Progress | None) -> SelfEvaluation:
-        result = self_evaluate(
-            self.aligner,
-            self._side("source").matrix,
-            self._side("target").matrix,
-            retrieval=retrieval,
-            max_memory=max_memory,
-            progress=progress,
-        )
-        words, rows = self._side("source").words, result.cross_validation.queries
-        assert rows is not None  # cross-validation knows its queries
-        scores = replace(result.cross_validation, words=tuple(words[row] for row in rows))
-        result = replace(result, cross_validation=scores)
-        self.scores[f"seed, {scores.retrieval}"] = result.as_dict()
+    def _evaluate_seed(self, retrieval: str, max_memory: int | str | None, progress: Progress | None) -> BLIResult:
+        source, target = self._side("source"), self._side("target")
+        searching: dict[str, Any] = {"retrieval": retrieval, "max_memory": max_memory, "progress": progress}
+        result = self_evaluate(self.aligner, source.matrix, target.matrix, **searching)
+        assert result.queries is not None  # a cross-validation knows its queries
+        result = replace(result, words=tuple(source.words[row] for row in result.queries))
+        self.scores[f"seed, {result.retrieval}"] = result.as_dict()
         return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -409,15 +378,13 @@ class Alignment:
         return alignment
 
     def _side(self, side: str) -> Vectors:
-        vectors: Vectors | None = getattr(self, side)
-        if vectors is None:
-            raise FippError(f"this needs the {side} vectors: Alignment.load(path, source=…, target=…)")
-        return vectors
+        return side_of(self, side).vectors
 
     def _in_shared_space(self, side: str) -> NDArray[np.float32]:
         if side not in self._shared:
-            transform = self.aligner.transform if side == "source" else self.aligner.transform_target
-            self._shared[side] = transform(self._side(side).matrix)
+            vectors, transform = side_of(self, side)
+            assert transform is not None  # an alignment maps both sides
+            self._shared[side] = transform(vectors.matrix)
         return self._shared[side]
 
 

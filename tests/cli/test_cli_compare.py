@@ -20,7 +20,7 @@ def test_results_are_kept_and_written_to_a_file(run, space, tmp_path):
     assert first.exit_code == 0 and first.stdout == first.stderr == ""
     again = run("compare", space.source, space.target, *options, "--json")
     told = json.loads(again.stdout)
-    assert told["test"]["pairs"] == 60 and [method["name"] for method in told["methods"]] == ["procrustes"]
+    assert told["test"]["n_queries"] == 60 and [method["name"] for method in told["methods"]] == ["procrustes"]
     assert f"{told['methods'][0]['cosine']['map']}" in output.read_text(encoding="utf-8")
     assert len(results.read_text(encoding="utf-8").splitlines()) == 1
 

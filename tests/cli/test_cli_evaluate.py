@@ -6,7 +6,7 @@ import pytest
 
 import fipp
 from fipp import Vectors
-from fipp.evaluate import compare
+from fipp.evaluate import compare_results
 
 
 def evaluate(run, space, *options):
@@ -21,8 +21,8 @@ def test_json_is_the_library_s_result_alone_on_stdout(run, aligned, retrieval, n
     )
     told = json.loads(result.stdout)
     assert told == expected.as_dict() and told["retrieval"] == name
-    assert {"map", "p@1", "p@5", "p@10", "pairs", "coverage"} <= set(told)
-    assert told["pairs"] == 60 and told["p@1"] > 0.7
+    assert {"map", "p@1", "p@5", "p@10", "n_queries", "coverage"} <= set(told)
+    assert told["n_queries"] == 60 and told["p@1"] > 0.7
     assert result.stderr == ""
 
 
@@ -68,7 +68,7 @@ def test_intervals_and_bands_are_added_to_json_and_table(run, aligned):
 
 def test_without_a_dictionary_the_seed_pairs_are_cross_validated(run, aligned):
     told = json.loads(run("eval", aligned.model, aligned.source, aligned.target, "--json").stdout)
-    assert told["evaluated_on"].startswith("seed pairs") and told["cross_validation"]["pairs"] == 200
+    assert told["evaluated_on"].startswith("seed pairs") and told["n_queries"] == 200
     table = run("eval", aligned.model, aligned.source, aligned.target, "--bands").stdout
     assert "no test dictionary: 5-fold" in table and "mutual nearest neighbours" in table
 
@@ -104,7 +104,7 @@ def test_test_pairs_of_the_seed_are_said_with_the_scores_without_them(run, align
     (fresh + seed.head(20)).save(aligned.test)
     result = evaluate(run, aligned, "--json")
     told = json.loads(result.stdout)
-    assert (told["pairs"], told["seen_pairs"], told["unseen"]) == (80, 20, alone)
+    assert (told["n_queries"], told["seen_pairs"], told["unseen"]) == (80, 20, alone)
     assert "warning: 20 of the 80 test words had the same translation in the seed" in result.stderr
     table = evaluate(run, aligned, "--interval").stdout
     assert "without seed pairs" in table and f"{alone['map']:.4f}" in table and "60 of 60" in table
@@ -122,7 +122,7 @@ def test_map_per_line_is_in_json_and_table(run, aligned):
     test = fipp.Lexicon.load(aligned.test)
     fipp.Lexicon([*test, test.pairs[0]]).save(aligned.test)
     told = json.loads(evaluate(run, aligned, "--json").stdout)
-    assert (told["pairs"], told["lines"]) == (60, 61)
+    assert (told["n_queries"], told["lines"]) == (60, 61)
     table = evaluate(run, aligned).stdout
     assert "MAP per line" in table and f"{told['map_per_line']:.4f}" in table
 
@@ -135,7 +135,7 @@ def test_a_reversed_dictionary_is_noticed_and_can_be_turned(run, aligned):
     assert turned.stdout == straight and turned.stderr == ""
     (test.reverse() + test.head(3)).save(aligned.test)
     mixed = evaluate(run, aligned, "--json")
-    assert mixed.exit_code == 0 and json.loads(mixed.stdout)["pairs"] == 3
+    assert mixed.exit_code == 0 and json.loads(mixed.stdout)["n_queries"] == 3
     assert "warning: only 5 % of the pairs were found; the other way round it would be 95 %" in mixed.stderr
 
 
@@ -153,7 +153,7 @@ def test_two_models_are_compared_on_the_same_queries(run, aligned, other):
     )
     told = json.loads(evaluate(run, aligned, "--json", "--against", other, "--level", "0.9").stdout)["against"]
     assert told["model"] == str(other) and set(told["measures"]) == {"map", "mrr", "p@1", "p@5", "p@10"}
-    assert told["measures"]["p@1"] == compare(first, second, "p@1", level=0.9).as_dict()
+    assert told["measures"]["p@1"] == compare_results(first, second, "p@1", level=0.9).as_dict()
     table = evaluate(run, aligned, "--against", other).stdout
     assert "against other.fipp, on the same 60 queries" in table and "95 % interval" in table
 

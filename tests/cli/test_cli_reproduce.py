@@ -7,9 +7,8 @@ import pytest
 
 import fipp
 from fipp.evaluate import similarity_before_after
-from fipp.evaluate._methods import each_method
-from fipp.evaluate._paper import TASKS, printed, was_unsuccessful
-from fipp.evaluate.documents import load_ted, transfer
+from fipp.reproduce._paper_tasks import TASKS, printed, was_unsuccessful
+from fipp.tasks import each_method, load_ted, transfer
 
 WORDS = {"arts": range(0, 60, 2), "trade": range(1, 60, 2)}
 

@@ -14,7 +14,7 @@ import fipp
 from fipp import FIPP, FippError, FippWarning, Procrustes, compare_methods
 from fipp.aligners import METHODS
 from fipp.comparison._run import as_methods
-from fipp.evaluate import compare
+from fipp.evaluate import compare_results
 
 
 @pytest.fixture
@@ -59,12 +59,12 @@ def test_figures_are_those_of_each_method_alone(languages):
         for retrieval, result in score.results.items():
             alone = alignment.evaluate(test, retrieval=retrieval)
             assert result == alone and result.interval("map") == alone.interval("map")
-            assert (result.pairs, result.total) == (50, 51)
+            assert (result.n_queries, result.total) == (50, 51)
     first, second = (score.results["cosine"] for score in compared.scores)
     best = compared.best()
     other = next(score.name for score in compared.scores if score is not best)
     assert compared.p_values[best.name, "cosine", "map"] == 1
-    assert compared.p_values[other, "cosine", "map"] == compare(first, second, n_resamples=2000).p_value
+    assert compared.p_values[other, "cosine", "map"] == compare_results(first, second, n_resamples=2000).p_value
 
 
 def test_test_pairs_of_the_seed_are_counted_for_methods_that_saw_them(languages):
@@ -77,7 +77,7 @@ def test_test_pairs_of_the_seed_are_counted_for_methods_that_saw_them(languages)
     told = compared.as_dict()
     assert (told["test"]["seen_pairs"], told["test"]["seen_words"]) == (7, 8)
     seeing, blind = told["methods"]
-    assert seeing["cosine"]["unseen"]["pairs"] == 51 and blind["cosine"]["seen_pairs"] is None
+    assert seeing["cosine"]["unseen"]["n_queries"] == 51 and blind["cosine"]["seen_pairs"] is None
     assert "7 of them with the same translation in the seed" in str(compared)
 
 

@@ -60,7 +60,7 @@ def test_scores_are_those_of_a_walk_down_the_sorted_list(dictionary):
     assert result.mrr == pytest.approx(np.mean([1 / rank for rank in best_ranks]))
     for k, share in ((1, result.p_at_1), (5, result.p_at_5), (10, result.p_at_10)):
         assert share == pytest.approx(np.mean([rank <= k for rank in best_ranks]))
-    assert result.pairs == result.total == len(best_ranks)
+    assert result.n_queries == result.total == len(best_ranks)
 
 
 @settings(deadline=None, max_examples=100)
@@ -128,7 +128,7 @@ def test_csls_finds_what_a_hub_hides():
 
 def test_coverage_is_the_share_of_the_dictionary_looked_up():
     result = bli(np.eye(3), np.eye(3), [0, 1], [0, 1], total=8)
-    assert (result.pairs, result.total, result.coverage) == (2, 8, 0.25)
+    assert (result.n_queries, result.total, result.coverage) == (2, 8, 0.25)
 
 
 def test_the_dictionary_is_json_and_the_line_is_readable():
@@ -140,7 +140,8 @@ def test_the_dictionary_is_json_and_the_line_is_readable():
         "p@1": 1.0,
         "p@5": 1.0,
         "p@10": 1.0,
-        "pairs": 3,
+        "evaluated_on": "test dictionary",
+        "n_queries": 3,
         "lines": 3,
         "total": 4,
         "coverage": 0.75,

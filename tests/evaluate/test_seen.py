@@ -38,7 +38,7 @@ def mixed(alignment):
 
 
 def test_seed_pairs_are_counted_and_so_are_seed_words_with_another_translation(mixed):
-    assert (mixed.pairs, mixed.seen_pairs, mixed.seen_words) == (57, 15, 17)
+    assert (mixed.n_queries, mixed.seen_pairs, mixed.seen_words) == (57, 15, 17)
     assert {mixed.words[place] for place in np.flatnonzero(mixed.seen.pairs)} == {source for source, _ in SEED.head(15)}
 
 
@@ -58,7 +58,7 @@ def test_the_score_without_seed_pairs_is_that_of_the_other_pairs_alone(mixed, al
 def test_coverage_without_seed_pairs_counts_the_words_that_could_not_be_looked_up(alignment):
     with pytest.warns(FippWarning, match="1 of the 2 test words"):
         result = alignment.evaluate([("en1", "fr1"), ("en70", "fr70"), ("zebra", "zèbre")])
-    assert (result.unseen.pairs, result.unseen.total) == (1, 2)
+    assert (result.unseen.n_queries, result.unseen.total) == (1, 2)
 
 
 def test_a_word_is_left_out_with_all_of_its_translations(alignment):
@@ -92,7 +92,7 @@ def test_json_has_the_score_without_seed_pairs_in_every_part(mixed):
     told = json.loads(json.dumps(mixed.as_dict(interval=0.9, bands=[30]), allow_nan=False))
     assert told["unseen"]["map"] == mixed.unseen.map and told["unseen"]["intervals"]["level"] == 0.9
     assert (told["bands"]["0-30"]["seen_pairs"], told["bands"]["30+"]["seen_pairs"]) == (15, 0)
-    assert told["bands"]["0-30"]["unseen"]["pairs"] == 2
+    assert told["bands"]["0-30"]["unseen"]["n_queries"] == 2
 
 
 @pytest.mark.parametrize("change", ["order", "limit", "case", "composition"])
@@ -113,7 +113,7 @@ def test_a_model_from_a_file_knows_its_seed_whatever_the_vectors_are_written_lik
     }[change]
     loaded = Alignment.load(tmp_path / "model.fipp", turned(source), turned(target))
     with pytest.warns(FippWarning, match="5 of the 6 test words"):
-        assert loaded.evaluate(test).unseen.pairs == 1
+        assert loaded.evaluate(test).unseen.n_queries == 1
     loaded.save(tmp_path / "again.fipp")
     np.testing.assert_array_equal(*(read_model(tmp_path / f"{name}.fipp")[0]["seed"] for name in ("model", "again")))
 
@@ -188,7 +188,7 @@ def test_damaged_keys_of_the_seed_are_refused(alignment, tmp_path):
 def test_a_dictionary_mostly_the_wrong_way_round_is_warned_of(alignment):
     with pytest.warns(FippWarning, match=r"only 9 % of the pairs were found; the other way round it would be 91 %"):
         result = alignment.evaluate([*FRESH.reverse(), *FRESH.pairs[:4]])
-    assert result.pairs == 4
+    assert result.n_queries == 4
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         alignment.evaluate(FRESH)

@@ -114,13 +114,13 @@ def test_every_method_is_tested_here():
 @pytest.mark.parametrize("name", LEARN_FROM_PAIRS)
 def test_on_unrelated_clouds_the_score_is_that_of_chance(name):
     X, Y = noise_clouds()
-    result = self_evaluate(fitted(name, X, Y), X, Y).cross_validation
+    result = self_evaluate(fitted(name, X, Y), X, Y)
     # A fold learns from four fifths of the c pairs. The t target words in none of them are all alike to it, so that
     # each of them, and the right one too, comes first with a probability of 1/t at most. If all c words were asked
     # independently, more than ``bound`` of them would find their partner once in a million times.
     c, t = len(WORDS), len(Y) - 4 * len(WORDS) // 5
     bound = stats.binom.isf(1e-6, c, 1 / t)
-    assert result.pairs == c
+    assert result.n_queries == c
     assert result.p_at_1 * c <= bound < 0.04 * c
 
 
@@ -132,7 +132,7 @@ def test_on_planted_rotations_the_score_is_within_its_interval_of_the_true_one(n
     # the others, so that it does not matter if one half happens to be easier.
     for given in (WORDS, WORDS + len(WORDS)):
         aligner = fitted(name, X, Y, given)
-        result = self_evaluate(aligner, X, Y).cross_validation
+        result = self_evaluate(aligner, X, Y)
         ends.append(result.interval("p@1"))
         scores.append(result.p_at_1)
         of_refits.append(np.mean([true_p_at_1(refitted, X, Y, given) for refitted, _ in refits]))
@@ -149,7 +149,7 @@ def test_the_interval_covers_the_true_score_about_as_often_as_it_says(refits):
     covered, rounds = 0, 30
     for random_state in range(rounds):
         X, Y = turned_clouds(random_state)
-        low, high = self_evaluate(fitted("proc-b", X, Y), X, Y).cross_validation.interval("p@1")
+        low, high = self_evaluate(fitted("proc-b", X, Y), X, Y).interval("p@1")
         covered += low <= np.mean([true_p_at_1(refitted, X, Y) for refitted, _ in refits]) <= high
     # The true score is measured on as many words as the other one and varies as much with them, so that their
     # difference has √2 times the standard deviation of either. So few are covered once in ten thousand times.

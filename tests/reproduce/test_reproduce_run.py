@@ -38,7 +38,7 @@ def test_scores_are_those_of_fitting_and_evaluating_by_hand(folders):
         scores = aligner.transform(source.matrix[100:]) @ aligner.transform_target(target.matrix).T
         record = records[cell.key]
         assert record["seed"]["used"] == 100
-        assert (record["test"]["pairs"], record["test"]["total"]) == (100, 110)
+        assert (record["test"]["n_queries"], record["test"]["total"]) == (100, 110)
         if cell.retrieval == "cosine":
             scores /= (aligner.transform_target(target.matrix) ** 2).sum(axis=1) ** 0.5
             ranks = [(scores[i - 100] >= scores[i - 100, j]).sum() for i, j in test]

@@ -140,7 +140,7 @@ def _verdict(scored: list[_Scored]) -> str:
         best = max(result.p_at_1 for result in results)
         winners = [row.name for row, result in zip(scored, results, strict=True) if result.p_at_1 == best]
         lines.append(f"Best P@1 by {way}: {best:.3f} ({'; '.join(winners)}).")
-    pairs, share = scored[0].cosine.pairs, scored[0].cosine.p_at_1
+    pairs, share = scored[0].cosine.n_queries, scored[0].cosine.p_at_1
     error = (share * (1 - share) / pairs) ** 0.5
     lines.append(f"One standard error is {error:.3f} with {pairs} pairs: smaller differences may be chance.")
     return "\n".join(lines)

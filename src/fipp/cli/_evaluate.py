@@ -16,7 +16,7 @@ from fipp.exceptions import FippError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fipp.evaluate import Comparison, SelfEvaluation
+    from fipp.evaluate import PairedComparison
 
 
 def evaluate(
@@ -63,8 +63,7 @@ def evaluate(
     Without --test, maps are learned from parts of the seed pairs and tested on the others. That is refused for models
     that were learned without known pairs.
     """
-    from fipp.evaluate import compare
-    from fipp.evaluate._bli import MEASURES
+    from fipp.evaluate import MEASURES, compare_results
 
     report = _console.Reporter(quiet or as_json)
     _arguments.check_retrieval(retrieval, beta, max_memory)
@@ -80,18 +79,15 @@ def evaluate(
         fipp.Alignment.load(against)  # refuse a wrong file before anything long is done
     alignment = _arguments.load_alignment(model, source, target, report, limit=limit)
 
-    def measure(alignment: fipp.Alignment, lexicon: fipp.Lexicon | None) -> fipp.BLIResult | SelfEvaluation:
+    def measure(alignment: fipp.Alignment, lexicon: fipp.Lexicon | None) -> fipp.BLIResult:
         with report.progress("ranking" if lexicon is not None else "cross-validating") as progress:
-            if lexicon is None:
-                return alignment.evaluate(retrieval=retrieval, max_memory=max_memory, progress=progress)
             return alignment.evaluate(lexicon, retrieval=retrieval, beta=beta, max_memory=max_memory, progress=progress)
 
     result = measure(alignment, lexicon)
-    comparisons: list[Comparison] = []
+    comparisons: list[PairedComparison] = []
     if against is not None:
         other = measure(fipp.Alignment.load(against, alignment.source, alignment.target), lexicon)
-        assert isinstance(result, fipp.BLIResult) and isinstance(other, fipp.BLIResult)
-        comparisons = [compare(result, other, name, level=level) for name in MEASURES]
+        comparisons = [compare_results(result, other, name, level=level) for name in MEASURES]
     if as_json:
         told = result.as_dict(interval=level if interval else None, bands=chosen)
         if comparisons:
@@ -111,10 +107,10 @@ def _parse_edges(text: str) -> list[int]:
     return edges
 
 
-def _show_comparisons(comparisons: list[Comparison], against: Path | None) -> None:
+def _show_comparisons(comparisons: list[PairedComparison], against: Path | None) -> None:
     if not comparisons or against is None:
         return
-    _console.heading(f"against {against.name}, on the same {comparisons[0].pairs:,} queries")
+    _console.heading(f"against {against.name}, on the same {comparisons[0].n_queries:,} queries")
     interval = f"{100 * comparisons[0].level:g} % interval"
     table = _console.table("", "this", "other", "difference", interval, "p")
     for one in comparisons:
@@ -124,22 +120,19 @@ def _show_comparisons(comparisons: list[Comparison], against: Path | None) -> No
     _console.show(table)
 
 
-def _show(result: fipp.BLIResult | SelfEvaluation, level: float | None, bands: bool | list[int]) -> None:
-    scores = result if isinstance(result, fipp.BLIResult) else result.cross_validation
-    if not isinstance(result, fipp.BLIResult):
+def _show(result: fipp.BLIResult, level: float | None, bands: bool | list[int]) -> None:
+    if result.folds is not None:
         _console.heading(f"no test dictionary: {result.folds}-fold cross-validation on the seed pairs")
-    columns = {"score": scores}
-    if scores.seen_pairs and scores.unseen is not None:
-        columns["without seed pairs"] = scores.unseen
+    columns = {"score": result}
+    if result.seen_pairs and result.unseen is not None:
+        columns["without seed pairs"] = result.unseen
     _console.show(_table(columns, level))
     if bands:
         _console.heading("by row number of the source word, frequent words first")
-        _console.show(_table(scores.by_band() if bands is True else scores.by_band(bands), level))
-    if not isinstance(result, fipp.BLIResult):
-        _console.show(
-            f"mutual nearest neighbours: {100 * result.mutual_rate:.1f} % of the first {result.words:,} words, "
-            f"mean CSLS {result.mean_csls:.4f}"
-        )
+        _console.show(_table(result.by_band() if bands is True else result.by_band(bands), level))
+    note = result.mutual_note()
+    if note is not None:
+        _console.show(note)
 
 
 def _table(results: Mapping[str, fipp.BLIResult], level: float | None) -> Table:
@@ -153,7 +146,7 @@ def _table(results: Mapping[str, fipp.BLIResult], level: float | None) -> Table:
 
 def _cells(result: fipp.BLIResult, level: float | None) -> list[tuple[str, str]]:
     """Return names and values of what a result shows; a value is empty if it is not known."""
-    from fipp.evaluate._bli import MEASURES
+    from fipp.evaluate import MEASURES
 
     def scored(measure: str) -> tuple[str, str]:
         score = f"{result.per_query(measure).mean():.4f}"
@@ -168,7 +161,7 @@ def _cells(result: fipp.BLIResult, level: float | None) -> list[tuple[str, str]]
         scored("map"),
         ("MAP per line", counted(result.map_per_line, ".4f")),
         *(scored(measure) for measure in MEASURES if measure != "map"),
-        ("coverage", _console.share(result.pairs, result.total)),
+        ("coverage", _console.share(result.n_queries, result.total)),
         ("lines", counted(result.lines)),
         ("pairs in the seed", counted(result.seen_pairs)),
         ("words in the seed", counted(result.seen_words)),

@@ -131,10 +131,8 @@ def _rows_of_model(alignment: fipp.Alignment, told: Mapping[str, Any]) -> dict[s
         if name == "selection":  # of `fipp tune`
             rows["tuning"] = f"MRR {scores['best_score']:.4f} on {scores['holdout']:,} held-out source words"
             continue
-        # Without a test dictionary, the scores of the cross-validation are the ones to compare.
-        measured = scores.get("cross_validation", scores)
-        text = f"MAP {measured['map']:.4f}, P@1 {measured['p@1']:.4f} on {measured['pairs']:,} words"
-        if measured.get("seen_pairs"):
-            text += f", {measured['seen_pairs']:,} of them with the same translation in the seed"
+        text = f"MAP {scores['map']:.4f}, P@1 {scores['p@1']:.4f} on {scores['n_queries']:,} words"
+        if scores.get("seen_pairs"):
+            text += f", {scores['seen_pairs']:,} of them with the same translation in the seed"
         rows[f"scores ({name})"] = text
     return rows

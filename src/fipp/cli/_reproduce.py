@@ -15,7 +15,8 @@ from fipp.cli._experiments import show_tables
 from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
-    from fipp.evaluate import Outcome, ScoredPair
+    from fipp.evaluate import ScoredPair
+    from fipp.tasks import DocumentCorpus, InferenceCorpus, Outcome
 
 _LEVEL = 0.95
 
@@ -183,11 +184,11 @@ def documents(
     The paper's F1 stands beside ours. It is for fastText vectors of Wikipedia: with other vectors, compare differences,
     not levels.
     """
-    from fipp.evaluate.documents import CLASSIFIERS, load_ted, transfer
+    from fipp.tasks import DocumentCorpus, load_ted, transfer
 
     report = _console.Reporter(quiet or as_json)
     training = _Training(classifier, {"epochs": epochs, "device": device}, random_state, checkpoints)
-    chosen = _check(_DOCUMENTS, methods, training, CLASSIFIERS)
+    chosen = _check(_DOCUMENTS, methods, training, DocumentCorpus)
     train = load_ted(corpus, pair, "train")
     test = load_ted(corpus, "-".join(reversed(pair.split("-"))), "test")
     report.note(f"{pair}: {len(train):,} documents to train on, {len(test):,} to test on, {len(train.topics)} topics")
@@ -224,14 +225,14 @@ def inference(
     The paper's accuracy stands beside ours. It is for fastText vectors of Wikipedia: with other vectors, compare
     differences, not levels.
     """
-    from fipp.evaluate.inference import CLASSIFIERS, load_multinli, load_xnli, transfer
+    from fipp.tasks import InferenceCorpus, load_nli, transfer
 
     report = _console.Reporter(quiet or as_json)
     network = {"epochs": epochs, "device": device, "hidden": hidden}
     training = _Training(classifier, network, random_state, checkpoints)
-    chosen = _check(_INFERENCE, methods, training, CLASSIFIERS)
-    other = load_xnli(test, language)
-    english = load_multinli(train)
+    chosen = _check(_INFERENCE, methods, training, InferenceCorpus)
+    other = load_nli(test, language)
+    english = load_nli(train)
     pair = f"en-{language}"
     report.note(
         f"{pair}: {len(english):,} pairs to train on ({english.left_out:,} without agreement left out), "
@@ -242,12 +243,13 @@ def inference(
     _compare(_INFERENCE, pair, vectors, chosen, training, learn, report, as_json)
 
 
-def _check(task: _Task, methods: str | None, training: _Training, classifiers: Mapping[str, Any]) -> list[str]:
+def _check(
+    task: _Task, methods: str | None, training: _Training, corpus: type[DocumentCorpus | InferenceCorpus]
+) -> list[str]:
     """Return the methods asked for, or all; refuse an unknown method, classifier or setting before anything is read."""
-    from fipp.evaluate._crosslingual import make_classifier
-    from fipp.evaluate._methods import check_methods
+    from fipp.tasks import check_methods
 
-    make_classifier(training.classifier, training.options(task), classifiers)
+    corpus.make_classifier(training.classifier, **training.options(task))
     return check_methods(_arguments.split_names(methods))
 
 
@@ -269,7 +271,7 @@ def _compare(
     as_json: bool,
 ) -> None:
     """Train and test in the space of each method, and show the results."""
-    from fipp.evaluate import each_method
+    from fipp.tasks import each_method
 
     def measure(method: str, space: Any) -> Any:
         with report.progress(f"{method}: training") as progress:
@@ -294,7 +296,7 @@ def _show_scores(task: _Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> No
     """Show the paper's figure and ours, with its interval, coverage and time, or why the method failed."""
     from rich.text import Text
 
-    from fipp.evaluate._paper import printed, was_unsuccessful
+    from fipp.reproduce._paper_tasks import printed, was_unsuccessful
 
     table = _console.table("method", "paper", task.column, "95 % interval", "words found", "seconds", "")
     marked = False
@@ -318,7 +320,7 @@ def _show_scores(task: _Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> No
 
 
 def _as_dict(task: _Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> dict[str, Any]:
-    from fipp.evaluate._paper import printed, was_unsuccessful
+    from fipp.reproduce._paper_tasks import printed, was_unsuccessful
 
     rows = [
         {
@@ -361,8 +363,8 @@ def words(
     The paper asks whether alignment harms English. Its figures, for fastText vectors aligned to Turkish, stand beside
     those of the same English sets.
     """
-    from fipp.evaluate import each_method, load_similarity
-    from fipp.evaluate._methods import NOT_ALIGNED, check_methods
+    from fipp.evaluate import load_similarity
+    from fipp.tasks import NOT_ALIGNED, check_methods, each_method
 
     report = _console.Reporter(quiet or as_json)
     chosen = [method for method in check_methods(_arguments.split_names(methods)) if method != NOT_ALIGNED]
@@ -399,7 +401,7 @@ def _measure_words(alignment: Any, items: Mapping[str, Mapping[Path, list[Scored
 def _show_words(outcomes: Sequence[Outcome[list[dict[str, Any]]]]) -> None:
     from rich.text import Text
 
-    from fipp.evaluate._paper import printed_similarity
+    from fipp.reproduce._paper_tasks import printed_similarity
 
     table = _console.table("set", "words of", "method", "before", "after", "pairs found", "paper: before", "after")
     for outcome in outcomes:

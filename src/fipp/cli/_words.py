@@ -83,11 +83,10 @@ def analogies(
     With --across, a and b are source words, c and d are target words. Questions with a word that has no vector are left
     out; the coverage shows how many were asked.
     """
-    from fipp.evaluate import analogies, cross_analogies, load_analogies
-    from fipp.evaluate._analogy import check_method
+    from fipp.evaluate import analogies, check_analogy_method, cross_analogies, load_analogies
     from fipp.linalg import parse_memory
 
-    check_method(method)
+    check_analogy_method(method)
     parse_memory(max_memory)
     _check(model, target, across)
     sets = {path: load_analogies(path, strict=strict) for path in files}

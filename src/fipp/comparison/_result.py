@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from fipp.aligners import BaseAligner
 from fipp.comparison._measure import RETRIEVALS, Record, pairs_taken
-from fipp.evaluate import BLIResult, compare
-from fipp.evaluate._bli import result_of_queries
-from fipp.evaluate._seen import Seen
+from fipp.evaluate import BLIResult, Seen, compare_results
 from fipp.exceptions import FippError
 from fipp.reproduce._render import FORMATS, render
 from fipp.reproduce._tables import Figure, Table, Value
@@ -52,7 +50,7 @@ class Setting:
             **{side: {"words": n, "dimensions": d, "checksum": checksum} for side, n, d, checksum in sides},
             "pairs": {kind: {"found": found, "total": total} for kind, (found, total) in self.seed.items()},
             "test": {
-                "pairs": len(self.queries),
+                "n_queries": len(self.queries),
                 "total": self.total,
                 "coverage": len(self.queries) / self.total,
                 "seen_pairs": int(self.seen.pairs.sum()),
@@ -102,7 +100,7 @@ class MethodScore:
     def of(cls, name: str, aligner: BaseAligner, record: Record, setting: Setting) -> MethodScore:
         """Make it of what was measured."""
         results = {
-            retrieval: result_of_queries(
+            retrieval: BLIResult.of_queries(
                 np.array(record[retrieval]["precision"]),
                 np.array(record[retrieval]["ranks"], dtype=np.int64),
                 setting.queries,
@@ -159,7 +157,7 @@ class MethodComparison:
     def p_values(self) -> dict[tuple[str, str, str], float]:
         """How often chance alone puts a method so far behind the best: by name, retrieval and measure.
 
-        The paired sign-flip test of `fipp.evaluate.compare`; not corrected for the number of methods.
+        The paired sign-flip test of `fipp.evaluate.compare_results`; not corrected for the number of methods.
         """
         values: dict[tuple[str, str, str], float] = {}
         done = [score for score in self.scores if score.error is None]
@@ -169,7 +167,7 @@ class MethodComparison:
                 for score in done:
                     against = (best.results[retrieval], score.results[retrieval], measure)
                     tied = score is best
-                    p = 1.0 if tied else compare(*against, n_resamples=_RESAMPLES).p_value
+                    p = 1.0 if tied else compare_results(*against, n_resamples=_RESAMPLES).p_value
                     values[score.name, retrieval, measure] = p
         return values
 

@@ -27,7 +27,7 @@ from fipp.aligners import METHODS, BaseAligner
 from fipp.comparison._measure import Problem, Record, measure, pairs_taken
 from fipp.comparison._process import describe, run_apart, stored
 from fipp.comparison._result import MethodComparison, MethodScore, Setting
-from fipp.evaluate._seen import seed_keys, seen_queries
+from fipp.evaluate import seed_keys, seen_queries
 from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Lookup, Vectors
 from fipp.linalg import Progress, n_threads

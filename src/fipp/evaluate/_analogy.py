@@ -1,29 +1,37 @@
-"""Analogies: a is to b as c is to what."""
+"""Analogies: a is to b as c is to d, in one space or across two."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.evaluate._analogy_file import Analogy, load_analogies
-from fipp.exceptions import FippError
-from fipp.io import Vectors
-from fipp.linalg import unit_rows
-from fipp.linalg._memory import rows_per_block
+from fipp.evaluate._similarity import MAX_BYTES, Aligned, Side, side_of
+from fipp.exceptions import FippError, warn
+from fipp.io import MALFORMED, Inspector, Vectors, counted, read_batches
+from fipp.linalg import rows_per_block, unit_rows
 from fipp.retrieve._options import check_count
 
-if TYPE_CHECKING:
-    from fipp._alignment import Alignment
+Questions = str | os.PathLike[str] | Iterable[tuple[str, ...]]
+_METHODS = ("3cosadd", "3cosmul")
 
-METHODS = ("3cosadd", "3cosmul")
-
-# Keeps a product from being divided by nothing (Levy and Goldberg 2014).
+# Avoids division by zero (Levy and Goldberg 2014).
 _EPSILON = np.float32(1e-3)
+
+
+class Analogy(NamedTuple):
+    """a is to b as c is to d; ``section`` is the kind of question."""
+
+    a: str
+    b: str
+    c: str
+    d: str
+    section: str = ""
 
 
 class SectionScore(NamedTuple):
@@ -36,12 +44,12 @@ class SectionScore(NamedTuple):
 
 @dataclass(frozen=True)
 class AnalogyResult:
-    """How many analogies were completed.
+    """How many analogies were completed correctly.
 
     Attributes
     ----------
     correct : int
-        Right answers. Another word with the same score makes an answer wrong.
+        Right answers. An answer that ties with another word counts as wrong.
     questions : int
         Questions whose four words have vectors.
     total : int
@@ -94,13 +102,13 @@ class AnalogyResult:
 
 def analogies(
     vectors: Vectors,
-    questions: str | os.PathLike[str] | Iterable[tuple[str, ...]],
+    questions: Questions,
     *,
     method: str = "3cosadd",
     limit: int | None = None,
     max_memory: int | float | str | None = None,
 ) -> AnalogyResult:
-    r"""Complete analogies: a is to b as c is to d, which is sought among all words but a, b and c.
+    r"""Complete analogies: a is to b as c is to d, which is searched among all words but a, b and c.
 
     With all vectors at unit length, the answer is the word x with the largest
 
@@ -110,13 +118,13 @@ def analogies(
     Parameters
     ----------
     vectors : Vectors
-        The space. Words are sought as they are, then in other case.
+        The space. Words are looked up by `Vectors.find`.
     questions : path, or iterable of (a, b, c, d) or (a, b, c, d, section)
         See `load_analogies` for files.
     method : {"3cosadd", "3cosmul"}, default="3cosadd"
         What is maximised (Mikolov et al. 2013, Levy and Goldberg 2014).
     limit : int, optional
-        Use only the first so many words, as is often done to make results comparable.
+        Use only this many of the first words, as is often done to make results comparable.
     max_memory : int or str, optional
         Working memory.
 
@@ -127,7 +135,7 @@ def analogies(
     Raises
     ------
     FippError
-        If the words of no question were found.
+        If no question has vectors for all four words.
 
     Examples
     --------
@@ -136,19 +144,13 @@ def analogies(
     >>> print(analogies(vectors, [("man", "king", "woman", "queen")]))
     accuracy 1.0000 by 3cosadd; 1 of 1 questions found (100.0 %)
     """
-    if limit is not None:
-        vectors = vectors.head(check_count(limit, "limit"))
-    asked = _asked(questions, method)
-    rows = vectors.find(word for question in asked for word in question[:4]).reshape(-1, 4)
-    found = _found(rows)
-    unit = unit_rows(vectors.matrix)
-    sought = _Sought(unit, rows[found, 3], rows[found, :3])
-    return _result(asked, found, _answered((unit, unit, unit), rows[found], sought, method, max_memory), method)
+    space = Side(vectors)
+    return _complete(space, space, slice(0, 3), questions, method, limit, max_memory)
 
 
 def cross_analogies(
-    alignment: Alignment,
-    questions: str | os.PathLike[str] | Iterable[tuple[str, ...]],
+    alignment: Aligned,
+    questions: Questions,
     *,
     method: str = "3cosadd",
     limit: int | None = None,
@@ -156,7 +158,7 @@ def cross_analogies(
 ) -> AnalogyResult:
     """Complete analogies across two spaces: a is to b in the source as c is to d in the target.
 
-    The answer is sought among all target words but c, in the shared space.
+    The answer is searched among all target words but c, in the shared space.
 
     Parameters
     ----------
@@ -165,7 +167,7 @@ def cross_analogies(
     questions : path, or iterable of (a, b, c, d) or (a, b, c, d, section)
         Two source words and two target words.
     method, limit, max_memory
-        As for `analogies`; the limit holds for either side.
+        As for `analogies`; the limit applies to either side.
 
     Returns
     -------
@@ -179,57 +181,83 @@ def cross_analogies(
     >>> print(cross_analogies(alignment, [("man", "woman", "roi", "reine")]))
     accuracy 1.0000 by 3cosadd; 1 of 1 questions found (100.0 %)
     """
-    source, target = alignment._side("source"), alignment._side("target")
+    sides = side_of(alignment, "source"), side_of(alignment, "target")
+    return _complete(*sides, slice(2, 3), questions, method, limit, max_memory)
+
+
+def load_analogies(path: str | os.PathLike[str], *, strict: bool = False) -> list[Analogy]:
+    r"""Read analogies in Google's layout: four words per line, and lines ``: name`` that begin a section.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, compressed or not.
+    strict : bool, default=False
+        Refuse a file with a line that is neither; otherwise a warning says how many were skipped.
+
+    Returns
+    -------
+    list of Analogy
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "questions-words.txt")
+    >>> _ = path.write_text(": capitals\nAthens Greece Oslo Norway\n")
+    >>> load_analogies(path)
+    [Analogy(a='Athens', b='Greece', c='Oslo', d='Norway', section='capitals')]
+    """
+    path = Path(path)
+    inspector = Inspector(path, strict)
+    section, analogies = "", []
+    every_line = (line.strip() for batch in read_batches(path, MAX_BYTES) for line in batch)
+    for number, raw in enumerate(every_line, 1):
+        text = inspector.decode(raw, f"line {number}")
+        words = text.split("\t") if text.count("\t") == 3 else text.split()
+        if text.startswith(":"):
+            section = text[1:].strip()
+        elif len(words) == 4:
+            a, b, c, d = words
+            analogies.append(Analogy(a, b, c, d, section))
+        elif text and not text.startswith("#"):
+            inspector.skip(MALFORMED, f"line {number}", text, counted(len(words), "word"))
+    report = inspector.report(f"{len(analogies):,} analogies").summary()
+    if not analogies:
+        raise FippError(f"{path} holds no line of four words. {report or ''}".strip())
+    if report:
+        warn(report)
+    return analogies
+
+
+def check_analogy_method(method: str) -> None:
+    """Refuse a method other than ``"3cosadd"`` and ``"3cosmul"``."""
+    if method not in _METHODS:
+        raise FippError(f"there is no method {method!r}; choose from {', '.join(_METHODS)}")
+
+
+def _complete(
+    source: Side,
+    target: Side,
+    excluded: slice,
+    questions: Questions,
+    method: str,
+    limit: int | None,
+    max_memory: int | float | str | None,
+) -> AnalogyResult:
+    """Search d among the target words; ``excluded`` are the columns of a question that are no answers to it."""
+    check_analogy_method(method)
     if limit is not None:
-        source, target = source.head(check_count(limit, "limit")), target.head(limit)
-    asked = _asked(questions, method)
-    rows = np.stack(
-        [
-            side.find(question[place] for question in asked)
-            for place, side in enumerate((source, source, target, target))
-        ],
-        axis=1,
-    )
-    found = _found(rows)
-    keys = unit_rows(alignment.aligner.transform_target(target.matrix))
-    # Only source words that are asked for are mapped.
-    needed, places = np.unique(rows[found, :2], return_inverse=True)
-    mapped = unit_rows(alignment.aligner.transform(source.matrix[needed]))
-    moved = np.concatenate([places.reshape(-1, 2), rows[found, 2:]], axis=1)
-    sought = _Sought(keys, rows[found, 3], rows[found, 2:3])
-    return _result(asked, found, _answered((mapped, mapped, keys), moved, sought, method, max_memory), method)
-
-
-def check_method(method: str) -> None:
-    """Refuse a method that there is not."""
-    if method not in METHODS:
-        raise FippError(f"there is no method {method!r}; choose from {', '.join(METHODS)}")
-
-
-class _Sought(NamedTuple):
-    """Where answers are sought: unit rows, the right one of each question, and those that do not count."""
-
-    keys: NDArray[np.float32]
-    wanted: NDArray[np.int64]
-    excluded: NDArray[np.int64]
-
-
-def _asked(questions: str | os.PathLike[str] | Iterable[tuple[str, ...]], method: str) -> list[Analogy]:
-    check_method(method)
-    listed = load_analogies(questions) if isinstance(questions, (str, os.PathLike)) else list(questions)
-    return [Analogy(*question) for question in listed]
-
-
-def _found(rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = rows.min(axis=1) >= 0
+        limit = check_count(limit, "limit")
+        source, target = (side._replace(vectors=side.vectors.head(limit)) for side in (source, target))
+    listed = load_analogies(questions) if isinstance(questions, (str, os.PathLike)) else questions
+    asked = [Analogy(*question) for question in listed]
+    sides = (source.vectors, source.vectors, target.vectors, target.vectors)
+    rows = np.stack([side.find(question[place] for question in asked) for place, side in enumerate(sides)], axis=1)
+    found = rows.min(axis=1) >= 0
     if not found.any():
-        raise FippError(f"of none of the {len(rows):,} analogies are all four words among the vectors")
-    return found
-
-
-def _result(asked: list[Analogy], found: NDArray[np.bool_], answered: NDArray[np.bool_], method: str) -> AnalogyResult:
+        raise FippError(f"none of the {len(rows):,} analogies has vectors for all four words")
     right = np.zeros(len(asked), dtype=bool)
-    right[found] = answered
+    right[found] = _answered(source, target, rows[found], excluded, method, max_memory)
     sections: dict[str, list[int]] = {}
     for number, question in enumerate(asked):
         sections.setdefault(question.section, []).append(number)
@@ -246,30 +274,30 @@ def _result(asked: list[Analogy], found: NDArray[np.bool_], answered: NDArray[np
 
 
 def _answered(
-    sides: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]],
+    source: Side,
+    target: Side,
     rows: NDArray[np.int64],
-    sought: _Sought,
+    excluded: slice,
     method: str,
     max_memory: int | float | str | None,
 ) -> NDArray[np.bool_]:
-    """Tell of each question whether the fourth word scores higher than all others that count.
-
-    ``sides`` are the unit rows that a, b and c are of, ``rows`` their numbers.
-    """
+    """Return for each question whether d scores higher than all other words that count."""
+    keys = unit_rows(target.rows(slice(None)))
+    # Only source words that occur in a question are mapped.
+    needed, places = np.unique(rows[:, :2], return_inverse=True)
+    mapped, places = unit_rows(source.rows(needed)), places.reshape(-1, 2)
     right = np.empty(len(rows), dtype=bool)
-    step = rows_per_block(16 * len(sought.keys), max_memory, at_most=512)
+    step = rows_per_block(16 * len(keys), max_memory, at_most=512)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        a, b, c = (side[rows[block, column]] for column, side in enumerate(sides))
-        scores = _scores(a, b, c, sought.keys, method)
+        wanted, own = rows[block, 3], rows[block, excluded]
+        scores = _scores(mapped[places[block, 0]], mapped[places[block, 1]], keys[rows[block, 2]], keys, method)
         every = np.arange(len(scores))
-        wanted, excluded = sought.wanted[block], sought.excluded[block]
         score = scores[every, wanted].copy()
         scores[every, wanted] = -np.inf
-        scores[every[:, None], excluded] = -np.inf
-        # A wanted word that is one of the question's own is excluded like them.
-        own = (excluded == wanted[:, None]).any(axis=1)
-        right[block] = (score > scores.max(axis=1)) & ~own
+        scores[every[:, None], own] = -np.inf
+        # A wanted word that is one of the question's own words is excluded like them.
+        right[block] = (score > scores.max(axis=1)) & ~(own == wanted[:, None]).any(axis=1)
     return right
 
 

@@ -1,24 +1,63 @@
-"""Word similarity: do cosines rank pairs of words as people do, in one space or across two."""
+"""Word similarity: whether cosines rank pairs of words as people do, in one space or across two."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.evaluate._similarity_file import load_similarity
-from fipp.exceptions import FippError
-from fipp.io import Vectors
+from fipp.aligners import BaseAligner
+from fipp.exceptions import FippError, warn
+from fipp.io import MALFORMED, Inspector, Vectors, counted, layout_of, number_of, read_batches
 
-if TYPE_CHECKING:
-    from fipp._alignment import Alignment
+MAX_BYTES = 1 << 28
+"""The largest file of word similarity or analogies, decompressed."""
 
-_Map = Callable[[NDArray[np.int64]], NDArray]
 SimilarityItems = str | os.PathLike[str] | Iterable[tuple[str, str, float]]
+
+
+class ScoredPair(NamedTuple):
+    """Two words, and how similar people find them."""
+
+    first: str
+    second: str
+    score: float
+
+
+class Aligned(Protocol):
+    """The part of an `Alignment` that evaluation needs."""
+
+    aligner: BaseAligner
+    source: Vectors | None
+    target: Vectors | None
+
+
+class Side(NamedTuple):
+    """A vocabulary, and the map of its vectors to the shared space; None if they are in it already."""
+
+    vectors: Vectors
+    transform: Callable[[NDArray[Any]], NDArray[Any]] | None = None
+
+    def rows(self, rows: NDArray[np.int64] | slice) -> NDArray[Any]:
+        """Return these rows in the shared space; only they are mapped."""
+        vectors = self.vectors.matrix[rows]
+        return vectors if self.transform is None else self.transform(vectors)
+
+
+def side_of(alignment: Aligned, side: str) -> Side:
+    """Return the source or the target of an alignment; refuse one that was loaded without its vectors."""
+    if side not in ("source", "target"):
+        raise FippError(f"side must be 'source' or 'target', not {side!r}")
+    vectors: Vectors | None = getattr(alignment, side)
+    if vectors is None:
+        raise FippError(f"this needs the {side} vectors: Alignment.load(path, source=…, target=…)")
+    aligner = alignment.aligner
+    return Side(vectors, aligner.transform if side == "source" else aligner.transform_target)
 
 
 @dataclass(frozen=True)
@@ -82,7 +121,7 @@ def similarity(vectors: Vectors, items: SimilarityItems) -> SimilarityResult:
     Parameters
     ----------
     vectors : Vectors
-        The space. Words are sought as they are, then in other case.
+        The space. Words are looked up by `Vectors.find`.
     items : path, or iterable of (str, str, float)
         Two words and their score; see `load_similarity` for files.
 
@@ -100,13 +139,13 @@ def similarity(vectors: Vectors, items: SimilarityItems) -> SimilarityResult:
     --------
     >>> vectors = Vectors(["cat", "tiger", "car"], [[1.0, 0.0], [0.9, 0.1], [0.1, 1.0]])
     >>> result = similarity(vectors, [("Cat", "tiger", 8.0), ("cat", "car", 1.0), ("cat", "zebra", 5.0)])
-    >>> result.spearman, result.pairs, result.coverage
+    >>> round(result.spearman, 6), result.pairs, result.coverage
     (1.0, 2, 0.6666666666666666)
     """
-    return _agreement(vectors, vectors, items, lambda rows: vectors.matrix[rows], lambda rows: vectors.matrix[rows])
+    return _agreement(Side(vectors), Side(vectors), items)
 
 
-def cross_similarity(alignment: Alignment, items: SimilarityItems) -> SimilarityResult:
+def cross_similarity(alignment: Aligned, items: SimilarityItems) -> SimilarityResult:
     """Compare the cosines of pairs of a source word and a target word, in the shared space, with human scores.
 
     Parameters
@@ -129,18 +168,11 @@ def cross_similarity(alignment: Alignment, items: SimilarityItems) -> Similarity
     >>> cross_similarity(alignment, items).spearman
     1.0
     """
-    source, target = _side(alignment, "source"), _side(alignment, "target")
-    return _agreement(
-        source,
-        target,
-        items,
-        lambda rows: alignment.aligner.transform(source.matrix[rows]),
-        lambda rows: alignment.aligner.transform_target(target.matrix[rows]),
-    )
+    return _agreement(side_of(alignment, "source"), side_of(alignment, "target"), items)
 
 
-def similarity_before_after(alignment: Alignment, items: SimilarityItems, side: str = "source") -> BeforeAfter:
-    """Tell whether a side is still as good a space in itself as it was before alignment.
+def similarity_before_after(alignment: Aligned, items: SimilarityItems, side: str = "source") -> BeforeAfter:
+    """Compare the word similarity within one side before and after alignment, which may have harmed it.
 
     Parameters
     ----------
@@ -165,71 +197,118 @@ def similarity_before_after(alignment: Alignment, items: SimilarityItems, side: 
     >>> before.pairs == after.pairs
     True
     """
-    vectors = _side(alignment, side)
-    if isinstance(items, (str, os.PathLike)):
-        items = load_similarity(items)
-    items = list(items)
-    transform = alignment.aligner.transform if side == "source" else alignment.aligner.transform_target
-
-    def mapped(rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        return transform(vectors.matrix[rows])
-
-    return BeforeAfter(similarity(vectors, items), _agreement(vectors, vectors, items, mapped, mapped))
+    mapped = side_of(alignment, side)
+    items = _listed(items)
+    return BeforeAfter(similarity(mapped.vectors, items), _agreement(mapped, mapped, items))
 
 
-def _side(alignment: Alignment, side: str) -> Vectors:
-    if side not in ("source", "target"):
-        raise FippError(f"side must be 'source' or 'target', not {side!r}")
-    vectors: Vectors | None = getattr(alignment, side)
-    if vectors is None:
-        raise FippError(f"this needs the {side} vectors: Alignment.load(path, source=…, target=…)")
-    return vectors
+def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> list[ScoredPair]:
+    r"""Read a file of word similarity: two words and a score per line.
+
+    Columns may be separated by tabs, commas, semicolons or white space. A column of row numbers before the words,
+    columns between the words and the first number, columns after it, a header and lines that begin with ``#`` are
+    ignored.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, compressed or not.
+    strict : bool, default=False
+        Refuse a file with a line that cannot be used; otherwise a warning says how many were skipped.
+
+    Returns
+    -------
+    list of ScoredPair
+
+    Raises
+    ------
+    FippError
+        If there are no two words with a number.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "similar.csv")
+    >>> _ = path.write_text(",word1,word2,similarity,sd\n0,cat,tiger,7.5,1.2\n1,cat,global warming,0.3,0.5\n")
+    >>> load_similarity(path)
+    [ScoredPair(first='cat', second='tiger', score=7.5), ScoredPair(first='cat', second='global warming', score=0.3)]
+    """
+    path = Path(path)
+    inspector = Inspector(path, strict)
+    every_line = (line for batch in read_batches(path, MAX_BYTES) for line in batch)
+    lines = [
+        # A header may begin with an empty field, so only the end is stripped.
+        (number, inspector.decode(line.rstrip(b"\r"), f"line {number}"))
+        for number, line in enumerate(every_line, 1)
+        if line.strip() and not line.startswith(b"#")
+    ]
+    # A header whose first field is empty, above row numbers, does not look like a pair.
+    layout = layout_of([text for _, text in lines if text[0] not in ",;"], path)
+    rows = [layout.split(text) for _, text in lines]
+    words, score = _columns(rows[1:] or rows, layout.separator, path)
+    pairs = []
+    for place, ((number, text), row) in enumerate(zip(lines, rows, strict=True)):
+        value = number_of(row[score], layout.separator) if len(row) > score else None
+        if value is not None and row[words] and row[words + 1]:
+            pairs.append(ScoredPair(row[words], row[words + 1], value))
+        elif place:  # the first is the header
+            inspector.skip(MALFORMED, f"line {number}", text, counted(len(row), "field"))
+    remarks = inspector.report(counted(len(pairs), "pair")).summary()
+    if remarks:
+        warn(remarks)
+    return pairs
 
 
-def _agreement(
-    first: Vectors, second: Vectors, items: SimilarityItems, map_first: _Map, map_second: _Map
-) -> SimilarityResult:
-    """Look the pairs up, map only the rows that are asked for, and correlate."""
-    listed = load_similarity(items) if isinstance(items, (str, os.PathLike)) else list(items)
+def _columns(rows: list[list[str]], separator: str, path: Path) -> tuple[int, int]:
+    """Return the column of the first word, which the second follows, and that of the score."""
+    widest = max(map(len, rows), default=0)
+
+    def is_numeric(column: int) -> bool:
+        values = [number_of(row[column], separator) for row in rows if len(row) > column]
+        return 2 * sum(value is not None for value in values) >= len(rows)
+
+    numeric = [is_numeric(column) for column in range(widest)]
+    words = 1 if numeric[:3] == [True, False, False] else 0
+    for column in range(words + 2, widest):
+        if numeric[column]:
+            return words, column
+    raise FippError(f"{path} has no two words with a number after them in at least half of its lines")
+
+
+def _listed(items: SimilarityItems) -> list[Any]:
+    return load_similarity(items) if isinstance(items, (str, os.PathLike)) else list(items)
+
+
+def _agreement(first: Side, second: Side, items: SimilarityItems) -> SimilarityResult:
+    """Look the pairs up and correlate the cosines of those that are found."""
+    from scipy.stats import pearsonr, spearmanr  # imported here because it takes longer than all of fipp
+
+    listed = _listed(items)
     if not listed:
         raise FippError("there are no pairs of words to compare")
     words, others, scores = zip(*listed, strict=True)
-    rows, other_rows = first.find(words), second.find(others)
+    rows, other_rows = first.vectors.find(words), second.vectors.find(others)
     found = (rows >= 0) & (other_rows >= 0)
     if not found.any():
         raise FippError(
             f"none of the {len(listed):,} pairs of words has vectors for both, such as {words[0]!r} and {others[0]!r}: "
             "are the vectors of that language?"
         )
-    cosines = _cosines(map_first(rows[found]), map_second(other_rows[found]))
+    cosines = _cosines(first.rows(rows[found]), second.rows(other_rows[found]))
     human = np.array(scores, dtype=np.float64)[found]
-    return SimilarityResult(
-        spearman=_pearson(_ranks(cosines), _ranks(human)),
-        pearson=_pearson(cosines, human),
-        pairs=int(found.sum()),
-        total=len(listed),
+    varies = np.ptp(cosines) > 0 and np.ptp(human) > 0
+    spearman, pearson = (
+        float(correlation(cosines, human).statistic) if varies else float("nan")
+        for correlation in (spearmanr, pearsonr)
     )
+    return SimilarityResult(spearman, pearson, int(found.sum()), len(listed))
 
 
 def _cosines(first: NDArray, second: NDArray) -> NDArray[np.float64]:
-    """Return the cosine of each row with the same row of the other; 0 when one is zero."""
+    """Return the cosine of each row with the same row of the other; 0 if one of them is zero."""
     first, second = first.astype(np.float64), second.astype(np.float64)
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     products: NDArray[np.float64] = np.einsum("ij,ij->i", first, second)
     cosines = np.divide(products, norms, out=np.zeros(len(norms)), where=norms > 0)
-    # The cosine of a word with itself is 1, whichever the word; rounding errors would put such pairs in an order.
+    # The cosine of any word with itself is 1; without rounding, errors in the last digit would rank such pairs.
     return cosines.round(12)
-
-
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rank of each value from below, equal ones the mean of theirs."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    ranks: NDArray[np.float64] = (last - (count - 1) / 2)[place]
-    return ranks
-
-
-def _pearson(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    first, second = first - first.mean(), second - second.mean()
-    length = np.sqrt((first @ first) * (second @ second))
-    return float(np.clip(first @ second / length, -1, 1)) if length > 0 else float("nan")

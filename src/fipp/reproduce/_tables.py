@@ -205,9 +205,10 @@ def _counts(records: Sequence[Record]) -> list[Value]:
     record = measured[0]
     seed, test = record["seed"], record["test"]
     names = (f"{record[side]['name']} ({record[side]['dimensions']})" for side in ("source", "target"))
+    n_queries = test["n_queries"] if "n_queries" in test else test["pairs"]  # older records say "pairs"
     return [
         f"{seed['used']} of {seed['total']}",
-        f"{test['pairs']} of {test['total']}",
+        f"{n_queries} of {test['total']}",
         f"{100 * test['coverage']:.0f} %",
         " → ".join(names),
     ]

@@ -1,0 +1,20 @@
+"""What is said where torch is missing."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from fipp import Vectors
+from fipp.exceptions import FippError
+from fipp.tasks import CNNClassifier, ESIMClassifier, encode
+from fipp.tasks._inference import EncodedPairs
+
+
+def test_the_networks_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    texts = encode(["a b", "b"], Vectors(["a", "b"], np.eye(2)))
+    with pytest.raises(FippError, match=r"pip install 'fipp\[torch\]'"):
+        CNNClassifier().fit(texts, np.array([[1], [0]], dtype=np.int8))
+    with pytest.raises(FippError, match=r"pip install 'fipp\[torch\]'"):
+        ESIMClassifier().fit(EncodedPairs(texts, texts), np.array([0, 1], dtype=np.int8))
