@@ -19,8 +19,7 @@ from fipp.aligners._state import from_state, to_state
 from fipp.evaluate import BLIResult, Slice, bli, seed_keys, seen_queries, self_evaluate, side_of
 from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Vectors, read_model, write_model
-from fipp.retrieve import neighbours
-from fipp.retrieve._options import corrects_hubs
+from fipp.retrieve import corrects_hubs, neighbours
 
 # So many words of either side are kept with a model, to notice when it is used with other vectors.
 _PROBES = 16

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from fipp import DLV, BootstrapProcrustes, FippError, Procrustes
 from fipp.aligners._matching import heaviest_matching
-from fipp.aligners._mutual_pairs import mutual_pairs
 from fipp.aligners._state import from_state, to_state
-from fipp.linalg import unit_rows
 
 SEED = np.stack([np.arange(25), np.arange(25)], axis=1)
 BOTH = [BootstrapProcrustes, DLV]
@@ -28,28 +26,6 @@ def turned(rng, n=300, d1=10, d2=10, noise=0.0):
 def literal_mutual_pairs(A, B):
     cosines = (A / np.linalg.norm(A, axis=1)[:, None]) @ (B / np.linalg.norm(B, axis=1)[:, None]).T
     return [(i, j) for i in range(len(A)) for j in [int(np.argmax(cosines[i]))] if np.argmax(cosines[:, j]) == i]
-
-
-def test_mutual_pairs_are_the_literal_ones(rng):
-    A, B = rng.standard_normal((70, 5)).astype(np.float32), rng.standard_normal((60, 5)).astype(np.float32)
-    found, scores = mutual_pairs(A, B)
-    assert found.tolist() == [list(pair) for pair in literal_mutual_pairs(A, B)]
-    expected = np.einsum("ij,ij->i", unit_rows(A[found[:, 0]]), unit_rows(B[found[:, 1]]))
-    np.testing.assert_allclose(scores, expected, atol=1e-6)
-
-
-def test_mutual_pairs_under_csls_are_the_literal_ones(rng):
-    A, B = (unit_rows(rng.standard_normal((n, 5))) for n in (50, 40))
-    cosines = A.astype(float) @ B.T
-    r_T, r_S = np.sort(cosines, axis=1)[:, -10:].mean(axis=1), np.sort(cosines, axis=0)[-10:].mean(axis=0)
-    csls = 2 * cosines - r_T[:, None] - r_S
-    expected = [[i, j] for i, j in enumerate(csls.argmax(axis=1)) if csls[:, j].argmax() == i]
-    assert mutual_pairs(A, B, retrieval="csls")[0].tolist() == expected
-
-
-def test_rows_of_zeros_are_nobodys_pair():
-    A = np.array([[0, 0], [1, 0]], dtype=np.float32)
-    assert mutual_pairs(A, A)[0].tolist() == [[1, 1]]
 
 
 @pytest.mark.parametrize("keep_seed", [True, False])

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-import scipy.linalg
 
 import fipp
 from fipp import MUSE, Alignment, FippError, FippWarning, Procrustes, Vectors
-from fipp.aligners._procrustes_refinement import Refinement
 from fipp.retrieve import ranks_of_gold
 
 
@@ -135,25 +133,6 @@ def test_the_best_game_is_chosen_after_refinement_and_its_start_left_out(rng, mo
     aligner = MUSE(mode="adversarial", preprocess="unit").fit(X, Y)
     np.testing.assert_allclose(aligner.map_, turn, atol=1e-5)
     assert aligner.restart_criteria_.argmax() == 0 and not aligner.collapsed_
-
-
-def test_consistency_is_the_share_of_mutual_pairs_found_by_the_rotation_of_the_other_half(rng):
-    X, Y, turn = turned(rng, d=8, n=120, noise=0.5)
-    A, B = (V / np.linalg.norm(V, axis=1, keepdims=True) for V in (X, Y))
-    cosines = A @ turn @ B.T
-    hubs = [np.sort(C, axis=1)[:, -10:].mean(axis=1) for C in (cosines, cosines.T)]
-    csls = 2 * cosines - hubs[0][:, None] - hubs[1]
-    forth, back = csls.argmax(axis=1), csls.argmax(axis=0)
-    mutual = np.array([(i, j) for i, j in enumerate(forth) if back[j] == i])
-    dealt = np.random.default_rng(3).permutation(len(mutual))
-    halves = mutual[dealt[: (len(mutual) + 1) // 2]], mutual[dealt[(len(mutual) + 1) // 2 :]]
-    found = 0
-    for known, wanted in (halves, halves[::-1]):
-        omega = scipy.linalg.orthogonal_procrustes(A[known[:, 0]], B[known[:, 1]])[0]
-        found += sum(np.argmax(A[i] @ omega @ B.T) == j for i, j in wanted)
-    refinement = Refinement(A.astype(np.float32), B.astype(np.float32), n_iterations=0)
-    assert refinement.consistency(turn.astype(np.float32), random_state=3) == found / len(mutual)
-    assert 0 < found < len(mutual)
 
 
 def test_without_torch_the_error_says_what_to_install(rng, monkeypatch):

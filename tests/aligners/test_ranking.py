@@ -149,7 +149,7 @@ def test_a_gain_within_a_standard_error_counts_for_none(loss_of_others, expected
         """Every other word gains 0.1 by the first step, and the rest lose something."""
         asked.append(len(queries))
         change = np.where(np.arange(len(queries)) % 2, 0.1, -loss_of_others)
-        return 0.5 + change * (five_parts < len(asked) <= 2 * five_parts)
+        return 0.5 + change[None] * (five_parts < len(asked) <= 2 * five_parts)
 
     monkeypatch.setattr("fipp.aligners._ranking.best_reciprocal_ranks", ranks)
     aligner = Ranking(n_steps=2).fit(*spaces, pairs(0, SEED))

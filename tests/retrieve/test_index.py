@@ -54,11 +54,11 @@ def test_an_approximate_index_finds_nearly_all_and_scores_exactly(space, retriev
         np.testing.assert_array_equal(found.scores, np.take_along_axis(exact, found.indices, axis=1))
 
 
-@pytest.mark.parametrize("kind", ["usearch", "faiss"])
-def test_a_missing_library_is_named_with_what_to_install(monkeypatch, kind):
+@pytest.mark.parametrize(("kind", "package"), [("usearch", "usearch"), ("faiss", "faiss-cpu")])
+def test_a_missing_library_is_named_with_what_to_install(monkeypatch, kind, package):
     for module in (kind, f"{kind}.index"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(FippError, match=rf"needs the package {kind}: pip install 'fipp\[ann\]'"):
+    with pytest.raises(FippError, match=rf"needs the package {package}: pip install 'fipp\[ann\]'"):
         build_index(np.eye(3), index=kind)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fipp.linalg import Progress, cross_products, single_threaded_blas, thin_svd
 from fipp.linalg._factor import ThinFactors
-from fipp.retrieve import neighbours
+from fipp.retrieve import mutual_neighbours, neighbours
 
 Rule = Literal["one-to-one", "mutual", "one-way"]
 
@@ -67,17 +67,19 @@ def induce_pairs(
         return np.empty((0, 2), np.int64), np.empty(0, np.float32)
     source = _described(X[free], factors_s, cross_products(factors_s.Q, factors_t.Q))
     target = _described(Y, factors_t)
-    best = neighbours(source, target, k=1, retrieval="dot", max_memory=max_memory, progress=progress)
-    order = np.argsort(-best.scores[:, 0], kind="stable")
-    proposals, similarities = np.stack([free, best.indices[:, 0]], axis=1)[order], best.scores[order, 0]
+    if rule == "mutual":
+        mutual = mutual_neighbours(source, target, retrieval="dot", max_memory=max_memory, progress=progress)
+        rows, columns, scores = *mutual.pairs.T, mutual.scores
+    else:
+        best = neighbours(source, target, k=1, retrieval="dot", max_memory=max_memory, progress=progress)
+        rows, columns, scores = np.arange(len(free)), best.indices[:, 0], best.scores[:, 0]
+    order = np.argsort(-scores, kind="stable")
+    proposals, similarities = np.stack([free[rows], columns], axis=1)[order], scores[order]
     # A word without a vector, or with nothing in common with any target word, has no best translation.
     admitted = similarities > 0
-    targets, first, position = np.unique(proposals[:, 1], return_index=True, return_inverse=True)
     if rule == "one-to-one":
+        _, first, position = np.unique(proposals[:, 1], return_index=True, return_inverse=True)
         admitted &= (first[position] == np.arange(len(proposals))) & ~np.isin(proposals[:, 1], pairs[:, 1])
-    elif rule == "mutual":
-        back = neighbours(target[targets], source, k=1, retrieval="dot", max_memory=max_memory)
-        admitted &= free[back.indices[:, 0]][position] == proposals[:, 0]
     return proposals[admitted][:n_pairs], similarities[admitted][:n_pairs]
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._mutual_pairs import mutual_pairs
 from fipp.linalg import Progress, cross_products, matmul_blocks, rotation
+from fipp.retrieve import mutual_neighbours
 
 
 class BootstrapProcrustes(BaseAligner):
@@ -112,9 +112,9 @@ class BootstrapProcrustes(BaseAligner):
         self.map_, self.induced_pairs_ = omega.astype(np.float32), found
 
     def _induce(self, source: NDArray[np.float32], target: NDArray[np.float32]) -> NDArray[np.int64]:
-        found, similarities = mutual_pairs(source, target, retrieval=self.retrieval, max_memory=self.max_memory)
-        if self.retrieval == "cosine":  # at right angles or more, words have nothing in common
-            found = found[similarities > 0]
+        mutual = mutual_neighbours(source, target, retrieval=self.retrieval, max_memory=self.max_memory)
+        # At right angles or more, words have nothing in common.
+        found = mutual.pairs[mutual.scores > 0] if self.retrieval == "cosine" else mutual.pairs
         if not self.keep_seed:
             return found
         # Words with a known translation take part in the search: who is nearest to one of them has found nothing new.

@@ -38,12 +38,6 @@ class Induced(NamedTuple):
         both = np.concatenate([there, back])
         return both[(both >= 0).all(axis=1)]
 
-    def mutual(self) -> NDArray[np.int64]:
-        """Return the pairs in which each is the best of the other."""
-        rows = np.flatnonzero(self.forward >= 0)
-        rows = rows[self.backward[self.forward[rows]] == rows]
-        return np.stack([rows, self.forward[rows]], axis=1)
-
 
 def hubness(A: NDArray[np.float32], B: NDArray[np.float32], k: int) -> Hubness:
     """Return the mean cosine of each row of A with its ``k`` nearest of B, and the other way round, by one product.
@@ -157,28 +151,6 @@ def _rows_in_blocks(
     for columns, rows in ordered_map(work, np.unique(best_block[best_block >= 0])):
         backward[columns] = rows
     return backward
-
-
-def csls_of_pairs(
-    A: NDArray[np.float32], B: NDArray[np.float32], hubs: Hubness, pairs: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """Return the CSLS of some pairs of rows of unit length.
-
-    Examples
-    --------
-    >>> A = np.eye(2, dtype=np.float32)
-    >>> csls_of_pairs(A, A, hubness(A, A, 2), np.array([[0, 0], [0, 1]]))
-    array([ 1., -1.], dtype=float32)
-    """
-    rows, columns = pairs[:, 0], pairs[:, 1]
-    cosines = np.einsum("ij,ij->i", A[rows], B[columns])
-    csls: NDArray[np.float32] = 2 * cosines - hubs.source[rows] - hubs.target[columns]
-    return csls
-
-
-def mean_csls(A: NDArray[np.float32], B: NDArray[np.float32], hubs: Hubness, pairs: NDArray[np.int64]) -> float:
-    """Return the mean of `csls_of_pairs`, 0 if there are none."""
-    return float(csls_of_pairs(A, B, hubs, pairs).mean(dtype=np.float64)) if len(pairs) else 0.0
 
 
 def from_similarity_distributions(

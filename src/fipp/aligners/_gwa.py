@@ -12,16 +12,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from fipp.aligners._base import BaseAligner, LearnsFrom
+from fipp.aligners._consistency import beats_chance, compare_with_chance
 from fipp.aligners._coupling import couple, transport
-from fipp.aligners._mutual_pairs import mutual_pairs
 from fipp.exceptions import FippError, warn
 from fipp.linalg import Progress, rotation, unit_rows
 
-# Mutual pairs of words that were not coupled are less than so many times as sure as after a random rotation where the
-# coupling found nothing, and it never finds partners for nearly all words. Measured on 1,000 words a side: 1.3 for
-# English and Finnish and 1.5 for English and Russian, where it found nothing, 3.4 for English and French.
-_TIMES_CHANCE, _NEARLY_ALL = 2.0, 0.9
-# Fewer words than these tell nothing.
+# The coupled words are judged themselves if there are fewer others than this.
 _ENOUGH_WORDS = 50
 
 
@@ -67,14 +63,15 @@ class GromovWasserstein(BaseAligner):
         No pairs were given.
     induced_pairs_ : ndarray of shape (max_words, 2)
         Each of the source's words that were coupled, and the target's word that most of it goes to.
-    mutual_csls_ : float
-        Mean CSLS of words that are each other's best after the rotation, among the next ``max_words`` of either side,
-        which were not coupled; among the coupled words, which tell less, if there are hardly any others.
-    chance_csls_ : float
-        The same after a random rotation, when such pairs mean nothing.
+    consistency_ : float
+        Mean reciprocal rank, by cosine, of half of the pairs that are each other's best translation under a rotation
+        learned from the other half, among the next ``max_words`` of either side, which were not coupled; among the
+        coupled words if there are hardly any others.
+    chance_consistency_ : float
+        The same after refining random rotations.
     collapsed_ : bool
-        Whether ``mutual_csls_`` is less than twice that, and not nearly every word is in a mutual pair. The coupling is
-        most likely no better than chance then, and a warning says so.
+        Whether ``consistency_`` is less than a fifth of the way from that to 1. The coupling is most likely no better
+        than chance then, and a warning says so.
     n_iter_ : int
         How many linearised problems were solved.
     converged_ : bool
@@ -163,20 +160,14 @@ class GromovWasserstein(BaseAligner):
         return rows[: self.max_words], vectors[: self.max_words], vectors[self.max_words :]
 
     def _judge(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32]) -> None:
-        """Compare the rotation with a random one, by how sure words that are each other's best are."""
-        noise = check_random_state(self.random_state).standard_normal(self.map_.shape)
-        _, by_chance = mutual_pairs(X_s @ rotation(noise).astype(np.float32), X_t, retrieval="csls")
-        _, scores = mutual_pairs(X_s @ self.map_, X_t, retrieval="csls")
-        self.mutual_csls_, self.chance_csls_ = (_mean(csls) for csls in (scores, by_chance))
-        nearly_all = len(scores) >= _NEARLY_ALL * min(len(X_s), len(X_t))
-        self.collapsed_ = self.mutual_csls_ < _TIMES_CHANCE * self.chance_csls_ and not nearly_all
+        """Warn if the rotation is hardly better than a random one."""
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        self.consistency_, self.chance_consistency_ = compare_with_chance(X_s, X_t, self.map_, seed)
+        self.collapsed_ = not beats_chance(self.consistency_, self.chance_consistency_)
         if self.collapsed_:
             warn(
-                "the coupling is most likely no better than chance: the mean CSLS of words that are each other's best "
-                f"is {self.mutual_csls_:.2f}, less than {_TIMES_CHANCE:g} times the {self.chance_csls_:.2f} of a "
-                "random rotation. Take another epsilon, more max_words, or a method with known pairs"
+                "the coupling is most likely no better than chance: rotations learned from half of the words that it "
+                f"pairs find the other half at a mean reciprocal rank of {self.consistency_:.2f}, and of "
+                f"{self.chance_consistency_:.2f} after a random start. Take another epsilon, more max_words, or a "
+                "method with known pairs"
             )
-
-
-def _mean(scores: NDArray[np.float32]) -> float:
-    return float(np.mean(scores, dtype=np.float64)) if len(scores) else 0.0

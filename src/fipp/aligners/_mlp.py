@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._holdout import EarlyStopping, held_out_parts
 from fipp.aligners._ridge import Ridge
 from fipp.linalg import Progress, single_threaded_blas
 from fipp.linalg._network import LOSSES, ResidualNetwork, Training
 
 _AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
-# With fewer pairs nothing is held out, and the map stays the ridge regression.
-_FEWEST_PAIRS = 20
+# With fewer source words nothing is held out, and the map stays the ridge regression.
+_FEWEST_WORDS = 20
 
 
 class ResidualMLP(BaseAligner):
@@ -136,10 +137,10 @@ class ResidualMLP(BaseAligner):
         self.random_state = random_state
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
-        held = self._held_out()
-        if len(held) < _FEWEST_PAIRS or not held.any() or held.all():
+        if len(np.unique(self.pairs_[:, 0])) < _FEWEST_WORDS:
             self.n_epochs_, self.holdout_loss_ = 0, np.empty(0)
         else:
+            (held,) = held_out_parts(self.pairs_[:, 0], self.holdout, random_state=self.random_state)
             self._choose(X_s[~held], X_t[~held], X_s[held], X_t[held], progress)
         network = self._start(X_s, X_t)
         for epoch, trained in zip(range(self.n_epochs_), self._training().epochs(network, X_s, X_t), strict=False):
@@ -158,13 +159,6 @@ class ResidualMLP(BaseAligner):
         mapped = network(rows)
         mapped[~rows.any(axis=1)] = 0  # a vector of zeros says nothing
         return mapped
-
-    def _held_out(self) -> NDArray[np.bool_]:
-        """Tell which pairs are held out: source words are divided, never the translations of one."""
-        words, group = np.unique(self.pairs_[:, 0], return_inverse=True)
-        order = np.random.default_rng(self.random_state).permutation(len(words))
-        held: NDArray[np.bool_] = (order < round(self.holdout * len(words)))[group]
-        return held
 
     def _training(self) -> Training:
         return Training(
@@ -185,18 +179,15 @@ class ResidualMLP(BaseAligner):
             with single_threaded_blas:
                 return LOSSES[self.loss](network(X_held), Y_held)[0]
 
-        start = self._start(X_s, X_t)
-        self.n_epochs_, history = 0, [loss_of(start)]
+        start, stopping = self._start(X_s, X_t), EarlyStopping(self.patience)
+        stopping(-loss_of(start))
         training = self._training().epochs(start, X_s, X_t)
         for epoch, network in zip(range(1, self.n_epochs + 1), training, strict=False):
-            history.append(loss_of(network))
-            if history[-1] < history[self.n_epochs_]:
-                self.n_epochs_ = epoch
             if progress is not None:
                 progress(epoch, self.n_epochs)
-            if epoch - self.n_epochs_ >= self.patience:
+            if stopping(-loss_of(network)):
                 break
-        self.holdout_loss_ = np.array(history)
+        self.n_epochs_, self.holdout_loss_ = stopping.best_step, -np.array(stopping.scores)
 
     def _start(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32]) -> ResidualNetwork:
         """Return the ridge regression, with a network beside it that adds nothing yet."""

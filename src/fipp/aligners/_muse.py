@@ -12,17 +12,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._adversarial import Game, adversarial_map
 from fipp.aligners._base import BaseAligner, LearnsFrom
+from fipp.aligners._consistency import beats_chance, compare_with_chance
 from fipp.aligners._procrustes_refinement import Refined, Refinement
 from fipp.exceptions import FippError, warn
 from fipp.linalg import Progress, cross_products, rotation
 
 _AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
-
-
-# Where consistency stands between that of a random start, 0, and certainty, 1. In 300 dimensions, 5,000 words, it is
-# 0.8 where the right map is found (English and French), below 0.1 where it is not (another game; English and Finnish).
-# Spaces made without any relation reach 0.2 in 40 or 100 dimensions, and 0.4 in 10.
-_HALF_WAY = 0.5
 
 
 class MUSE(BaseAligner):
@@ -89,13 +84,13 @@ class MUSE(BaseAligner):
     restart_criteria_ : ndarray of shape (n_restarts,)
         With ``"adversarial"``, the criterion of each game, refined.
     consistency_ : float
-        With ``"adversarial"``, the share of pairs that are each other's best translation and still are found, by cosine
-        among the ``max_words`` target words, by a rotation that has seen only other such pairs, a random half of them.
-    null_consistency_ : float
-        What it is after refining a random rotation. In few dimensions pairs by chance agree with each other too.
+        With ``"adversarial"``, the mean reciprocal rank, by cosine, of half of the pairs that are each other's best
+        translation under a rotation learned from the other half, among the 3,000 most frequent words.
+    chance_consistency_ : float
+        The same after refining random rotations. In few dimensions pairs by chance agree with each other too.
     collapsed_ : bool
-        With ``"adversarial"``, whether ``consistency_`` is less than half way from that to 1: then most likely nothing
-        was found, and a warning says so. In few dimensions a right map of noisy vectors may be announced too.
+        With ``"adversarial"``, whether ``consistency_`` is less than a fifth of the way from that to 1: then most
+        likely nothing was found, and a warning says so.
     pairs_ : ndarray of shape (c, 2)
         The given pairs; none with ``"adversarial"``.
     induced_pairs_ : ndarray of shape (k, 2)
@@ -226,19 +221,16 @@ class MUSE(BaseAligner):
 
     def _compare_with_chance(self, refinement: Refinement) -> None:
         """Warn if the dictionary agrees with itself hardly better than after a random start: then nothing was found."""
-        shape = refinement.source.shape[1], refinement.target.shape[1]
-        random = rotation(np.random.default_rng(self.random_state).standard_normal(shape)).astype(np.float32)
-        null = refinement.best(random, keep_start=False)
-        self.consistency_, self.null_consistency_ = (
-            refinement.consistency(omega, self.random_state) for omega in (self.map_, null.map)
+        self.consistency_, self.chance_consistency_ = compare_with_chance(
+            refinement.source, refinement.target, self.map_, self.random_state
         )
-        chance = self.null_consistency_
-        self.collapsed_ = self.consistency_ < chance + _HALF_WAY * (1 - chance)
+        self.collapsed_ = not beats_chance(self.consistency_, self.chance_consistency_)
         if self.collapsed_:
             warn(
-                f"the adversarial start has most likely found nothing: {self.consistency_:.0%} of its pairs are found "
-                f"again by the others, and {chance:.0%} after a random start. Give known pairs, or try another "
-                "random_state, more n_restarts or n_steps"
+                "the adversarial start has most likely found nothing: rotations learned from half of its pairs find "
+                f"the other half at a mean reciprocal rank of {self.consistency_:.2f}, and of "
+                f"{self.chance_consistency_:.2f} after a random start. Give known pairs, or try another random_state, "
+                "more n_restarts or n_steps"
             )
 
 

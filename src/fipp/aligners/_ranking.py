@@ -15,14 +15,14 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._holdout import enough_parts
+from fipp.aligners._holdout import EarlyStopping, enough_parts
 from fipp.aligners._ranking_descent import Descent, Loss, Words
 from fipp.aligners._ranking_loss import contrastive, relaxed_csls
-from fipp.aligners._score import best_reciprocal_ranks
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import Progress, matmul_blocks, unit_rows
+from fipp.retrieve import best_reciprocal_ranks
 
 # With fewer source words too few can be held out to tell a gain from chance.
 _FEWEST_TO_CHOOSE = 50
@@ -199,15 +199,16 @@ class Ranking(WrappingAligner):
             # Of fewer pairs than are given.
             warnings.simplefilter("ignore", FippWarning)
             trials = [_Trial(self, X, Y, self.pairs_[~part], self.pairs_[part]) for part in parts]
-        ranks = [np.concatenate([trial.ranks() for trial in trials])]
-        while len(ranks) <= self.n_steps and len(ranks) - 1 - _best(ranks) < _PATIENCE:
+        ranks, stopping = [np.concatenate([trial.ranks() for trial in trials])], EarlyStopping(_PATIENCE)
+        # Rounded, so that equals are equal.
+        while not stopping(round(float(ranks[-1].mean()), 12)) and len(ranks) <= self.n_steps:
             for trial in trials:
                 trial.descent.step()
             ranks.append(np.concatenate([trial.ranks() for trial in trials]))
             tick(len(ranks) - 1)
         self.validation_scores_ = np.mean(ranks, axis=1)
-        gain = ranks[_best(ranks)] - ranks[0]
-        return _best(ranks) if gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)) else 0
+        gain = ranks[stopping.best_step] - ranks[0]
+        return stopping.best_step if gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)) else 0
 
 
 class _Trial:
@@ -225,7 +226,7 @@ class _Trial:
     def ranks(self) -> NDArray[np.float64]:
         """Return 1 / rank of the best translation of each held-out word."""
         queries, keys = matmul_blocks(self._queries, self.descent.P), matmul_blocks(self._keys, self.descent.Q)
-        return best_reciprocal_ranks(queries, keys, self._asked, self._gold)
+        return best_reciprocal_ranks(queries, keys, self._asked, self._gold)[0]
 
 
 def first_and(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -238,11 +239,6 @@ def first_and(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArr
     """
     listed = np.union1d(np.arange(n), rows)
     return listed, np.searchsorted(listed, rows)
-
-
-def _best(ranks: Sequence[NDArray[np.float64]]) -> int:
-    """Return the number of steps with the best mean, the fewest of equals."""
-    return int(np.argmax([round(float(found.mean()), 12) for found in ranks]))
 
 
 def _last_map(aligner: BaseAligner) -> BaseAligner:

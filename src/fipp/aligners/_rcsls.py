@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._holdout import EarlyStopping, spread_part
 from fipp.aligners._rcsls_loss import RelaxedCSLS
 from fipp.linalg import Progress, cross_products, rotation, single_threaded_blas
 from fipp.retrieve import ranks_of_gold
@@ -157,13 +158,11 @@ class RCSLS(BaseAligner):
         tick(total - done)
 
     def _held_out(self) -> NDArray[np.bool_]:
-        """Mark the pairs to hold out: of every so many source words one, from the frequent to the rare."""
-        words, position = np.unique(self.pairs_[:, 0], return_inverse=True)
-        if self.holdout is None or self.holdout * len(words) < _FEWEST_HELD_OUT or self.n_iterations == 0:
+        """Mark the pairs to hold out; none if they would be too few to say when to stop."""
+        n_words = len(np.unique(self.pairs_[:, 0]))
+        if self.holdout is None or self.holdout * n_words < _FEWEST_HELD_OUT or self.n_iterations == 0:
             return np.zeros(len(self.pairs_), dtype=bool)
-        number = np.arange(len(words) + 1) * self.holdout
-        chosen = np.floor(number[1:]) > np.floor(number[:-1])
-        return chosen[position]
+        return spread_part(self.pairs_[:, 0], self.holdout)
 
     def _best_number_of_steps(
         self,
@@ -178,19 +177,19 @@ class RCSLS(BaseAligner):
         beyond = gold >= max_words
         keys = np.concatenate([words[1], X_t[held_out][beyond]])
         gold = np.where(beyond, max_words - 1 + np.cumsum(beyond), gold)
-        scores: list[float] = []
+        stopping = EarlyStopping(_PATIENCE)
 
         def stop_when_no_better(W: NDArray[np.float64]) -> bool:
             mapped = X_s[held_out] @ W.astype(np.float32)
             ranks = ranks_of_gold(mapped, keys, np.arange(len(gold)), gold, max_memory=self.max_memory)
-            scores.append(float(np.mean(1 / ranks)))
-            tick(1 if len(scores) > 1 else 0)
-            return len(scores) - 1 - int(np.argmax(scores)) >= _PATIENCE
+            stop = stopping(float(np.mean(1 / ranks)))
+            tick(1 if len(stopping.scores) > 1 else 0)
+            return stop
 
         loss = RelaxedCSLS(X_s[~held_out], X_t[~held_out], *words, self.n_neighbours, self.max_memory)
         self._descend(loss, self.n_iterations, stop_when_no_better)
-        self.validation_scores_ = np.array(scores)
-        return int(np.argmax(scores))
+        self.validation_scores_ = np.array(stopping.scores)
+        return stopping.best_step
 
     def _descend(
         self, loss: RelaxedCSLS, n_steps: int, after_step: Callable[[NDArray[np.float64]], object]

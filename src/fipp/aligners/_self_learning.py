@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._consistency import MARGIN, SURE, TELLING, consistency
-from fipp.aligners._csls_induction import csls_of_pairs, hubness, induce
+from fipp.aligners._consistency import SURE, beats_chance, consistency
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
 from fipp.aligners._seedless_pairs import by_chance
@@ -21,7 +20,8 @@ from fipp.aligners._spectral import Spectral
 from fipp.aligners._trust import agreement, confidence
 from fipp.aligners._wrapper import WrappingAligner, fit_weighted
 from fipp.exceptions import FippWarning, warn
-from fipp.linalg import Progress, unit_rows
+from fipp.linalg import Progress
+from fipp.retrieve import mutual_neighbours
 
 # The first round has so many of the words: the rarer they are, the fewer of those that choose each other belong
 # together, and it takes a good map to tell which.
@@ -75,8 +75,8 @@ class SelfLearning(WrappingAligner):
         Whether they hold together: mean reciprocal rank, by cosine, of half of them by a map that was learned from the
         other half.
     chance_consistency_ : float
-        The same after a start from random pairs; only if ``consistency_`` is below 0.8. Self-learning that is not
-        better than this by 0.1 has most likely gone astray, and a warning says so.
+        The same after a start from random pairs; only if ``consistency_`` is below 0.8. Self-learning that is less than
+        a fifth of the way from this to 1 has most likely gone astray, and a warning says so.
     pairs_ : ndarray of shape (c, 2)
         The given pairs.
 
@@ -143,7 +143,7 @@ class SelfLearning(WrappingAligner):
     def _judge(self, X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round]) -> None:
         """Warn if the found pairs hold together hardly better than those found from random ones."""
         with warnings.catch_warnings():
-            # Of half of the pairs.
+            # Ignore warnings about the smaller seed.
             warnings.simplefilter("ignore", FippWarning)
             self.consistency_ = consistency(X, Y, self.induced_pairs_, aligner, self.max_words)
         if self.consistency_ >= SURE:
@@ -151,7 +151,7 @@ class SelfLearning(WrappingAligner):
         # Without any found pairs there is nothing to compare.
         chance = chance_consistency(X, Y, aligner, rounds) if self.consistency_ else 0.0
         self.chance_consistency_ = chance
-        if self.consistency_ < chance + MARGIN and chance < TELLING:
+        if chance < SURE and not beats_chance(self.consistency_, chance):
             warn(
                 f"self-learning from {len(self.pairs_):,} pairs has most likely gone astray: maps learned from half of "
                 f"the words that it paired find the other half at a mean reciprocal rank of {self.consistency_:.2f}, "
@@ -318,7 +318,7 @@ def chance_consistency(
     """
     nothing = np.empty((0, 2), np.int64)
     with warnings.catch_warnings():
-        # Of pairs that mean nothing.
+        # Ignore warnings about pairs that are wrong by design.
         warnings.simplefilter("ignore", FippWarning)
         found = learn(X, Y, nothing, aligner, rounds, start=Learned.guessed(by_chance(X, Y)), progress=progress)
         return consistency(X, Y, found.pairs, aligner, rounds[-1].max_words)
@@ -326,9 +326,7 @@ def chance_consistency(
 
 def _mutual(fitted: BaseAligner, X: NDArray, Y: NDArray, known: NDArray[np.int64], n_neighbours: int) -> Learned:
     """Pair the words that choose each other, without those that have a known partner."""
-    A, B = unit_rows(fitted.transform(X)), unit_rows(fitted.transform_target(Y))
-    hubs = hubness(A, B, n_neighbours)
-    pairs = induce(A, B, hubs).mutual()
-    rows, columns = pairs.T
-    fresh = ~np.isin(rows, known[:, 0]) & ~np.isin(columns, known[:, 1]) & A[rows].any(axis=1) & B[columns].any(axis=1)
-    return Learned(pairs[fresh], csls_of_pairs(A, B, hubs, pairs[fresh]))
+    A, B = fitted.transform(X), fitted.transform_target(Y)
+    found = mutual_neighbours(A, B, retrieval="csls", n_neighbours=n_neighbours)
+    fresh = ~np.isin(found.pairs[:, 0], known[:, 0]) & ~np.isin(found.pairs[:, 1], known[:, 1])
+    return Learned(found.pairs[fresh], found.scores[fresh])

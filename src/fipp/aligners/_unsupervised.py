@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from fipp._deadline import Deadline
 from fipp.aligners import _seedless_pairs
 from fipp.aligners._base import LearnsFrom
-from fipp.aligners._consistency import consistency
+from fipp.aligners._consistency import MARGIN, beats_chance, consistency
 from fipp.aligners._self_learning import Learned, chance_consistency, learn, plan
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner
@@ -55,8 +55,8 @@ class Unsupervised(WrappingAligner):
         So many of the first words of either side are paired in the end, three fifths of them until starts are compared.
     n_iterations : int, default=4
         Rounds until starts are compared, after those with a growing vocabulary; two more with all words come after.
-    margin : float, default=0.15
-        How much better than from a random start the other half must find each other, as mean reciprocal rank.
+    margin : float, default=0.2
+        How far from ``chance_consistency_``, 0, to certainty, 1, ``consistency_`` must be.
     ranking_steps : int, default=3
         In the end, steps of refinement by `Ranking` of the half of the found pairs with the higher CSLS, for linear
         aligners.
@@ -115,7 +115,7 @@ class Unsupervised(WrappingAligner):
         start: Literal["auto", "spelling", "similarities", "gromov-wasserstein"] = "auto",
         max_words: int = 20_000,
         n_iterations: int = 4,
-        margin: float = 0.15,
+        margin: float = MARGIN,
         ranking_steps: int = 3,
         deadline: float | None = None,
     ) -> None:
@@ -146,11 +146,14 @@ class Unsupervised(WrappingAligner):
         starts = self._starts(X, Y, guesses)
         self.n_guesses_ = len(guesses)
         self.chance_consistency_ = chance_consistency(X, Y, aligner, rounds, progress=_part(progress, 0, starts))
-        enough = self.chance_consistency_ + self.margin
+
+        def works(found: float) -> bool:
+            return beats_chance(found, self.chance_consistency_, self.margin)
+
         tried: list[_Tried] = []
         skipped: list[str] = []
         for number, (name, find) in enumerate(starts.items(), 1):
-            if name == _COUPLING and any(other.consistency >= enough for other in tried):
+            if name == _COUPLING and any(works(other.consistency) for other in tried):
                 continue
             if tried and deadline.passed:
                 skipped.append(name)
@@ -162,7 +165,7 @@ class Unsupervised(WrappingAligner):
             holds = consistency(X, Y, found.pairs, aligner, first.max_words)
             tried.append(_Tried(name, len(start.pairs), holds, found))
         best = max(tried, key=lambda each: each.consistency)
-        if best.consistency < enough:
+        if not works(best.consistency):
             failure = _failure(tried, self.chance_consistency_, self.margin, self.n_guesses_)
             raise FippError(f"{failure}. {self._left_out(skipped)}" if skipped else failure)
         self.start_, self.consistency_ = best.start, best.consistency
@@ -228,8 +231,8 @@ def _failure(tried: Sequence[_Tried], chance: float, margin: float, n_guesses: i
         reason = "Most words that are spelled alike seem not to belong together, and the languages"
     return (
         "the alignment without known pairs has failed: maps learned from half of the words that it paired find the "
-        f"other half at a mean reciprocal rank of {figures}; it should be at least {margin:g} more than the "
-        f"{chance:.2f} from random pairs. {reason} or the texts behind the vectors differ too much, or words do not "
-        "stand in the order of their frequency. Give known pairs, a hundred may do (fipp lexicon cldr makes some for "
-        "many languages)"
+        f"other half at a mean reciprocal rank of {figures}; it should be at least "
+        f"{chance + margin * (1 - chance):.2f}, because random pairs lead to {chance:.2f}. {reason} or the texts "
+        "behind the vectors differ too much, or words do not stand in the order of their frequency. Give known "
+        "pairs, a hundred may do (fipp lexicon cldr makes some for many languages)"
     )

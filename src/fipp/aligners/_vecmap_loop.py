@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from fipp.aligners._csls_induction import Hubness, Induced, hubness, induce, mean_csls
+from fipp.aligners._csls_induction import Hubness, Induced, hubness, induce
 from fipp.aligners._multi_step import rotations
 from fipp.exceptions import FippError
-from fipp.linalg import Progress, cross_products, ordered_map, row_blocks, single_threaded_blas, unit_rows
+from fipp.linalg import Progress, cross_products, ordered_map, row_blocks, unit_rows
 
 # Hubs are counted anew in every so many rounds, the map moves little in between; and before the last round.
 _ROUNDS_BETWEEN_HUBS = 10
@@ -52,19 +52,10 @@ class Learned:
         The last dictionary, of both directions; mutual pairs stand twice.
     objectives : ndarray of shape (rounds,)
         Mean inner product of the dictionary's pairs after they were mapped, round by round.
-    mutual_csls : float
-        Mean CSLS of the pairs in which each word is the best of the other.
-    mutual_share : float
-        How many words of the smaller side are in such a pair.
-    chance_csls : float
-        Mean CSLS of such pairs after a random rotation, when they mean nothing.
     """
 
     pairs: NDArray[np.int64]
     objectives: NDArray[np.float64]
-    mutual_csls: float
-    mutual_share: float
-    chance_csls: float
 
 
 def self_learn(
@@ -137,7 +128,7 @@ def self_learn(
         if settled and counted:
             break  # nothing will ever change again
         C = dictionary_cross(X, Z, induced.pairs())
-    return _learned(A, B, hubs, induced, objectives, k, random_seed)
+    return Learned(induced.pairs(), np.array(objectives))
 
 
 def dictionary_cross(X: NDArray[np.float32], Z: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -152,35 +143,6 @@ def dictionary_cross(X: NDArray[np.float32], Z: NDArray[np.float32], pairs: NDAr
     ones = np.ones(len(pairs), dtype=Z.dtype)
     D = scipy.sparse.csr_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(len(X), len(Z)))
     return cross_products(X, D @ Z)
-
-
-def _learned(
-    A: NDArray[np.float32],
-    B: NDArray[np.float32],
-    hubs: Hubness,
-    induced: Induced,
-    objectives: list[float],
-    k: int,
-    random_seed: int,
-) -> Learned:
-    mutual = induced.mutual()
-    return Learned(
-        induced.pairs(),
-        np.array(objectives),
-        mean_csls(A, B, hubs, mutual),
-        len(mutual) / min(len(A), len(B)),
-        _chance(A, B, k, random_seed),
-    )
-
-
-def _chance(A: NDArray[np.float32], B: NDArray[np.float32], k: int, random_seed: int) -> float:
-    """Return the mean CSLS of mutual pairs that a random rotation of A makes."""
-    noise = np.random.default_rng(random_seed).standard_normal((A.shape[1], A.shape[1]))
-    with single_threaded_blas:
-        rotation, _ = np.linalg.qr(noise)
-    turned = _turned(A, rotation)
-    hubs = hubness(turned, B, k)
-    return mean_csls(turned, B, hubs, induce(turned, B, hubs).mutual())
 
 
 def _same(one: Induced | None, other: Induced) -> bool:

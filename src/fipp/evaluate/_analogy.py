@@ -15,7 +15,7 @@ from fipp.evaluate._similarity import MAX_BYTES, Aligned, Side, side_of
 from fipp.exceptions import FippError, warn
 from fipp.io import MALFORMED, Inspector, Vectors, counted, read_batches
 from fipp.linalg import rows_per_block, unit_rows
-from fipp.retrieve._options import check_count
+from fipp.retrieve import check_count
 
 Questions = str | os.PathLike[str] | Iterable[tuple[str, ...]]
 _METHODS = ("3cosadd", "3cosmul")

@@ -12,8 +12,7 @@ from fipp._progress import Progress
 from fipp.evaluate._result import BLIResult, Lines, Seen, Slice
 from fipp.exceptions import FippError
 from fipp.io import Vectors, fold
-from fipp.retrieve import ranks_of_gold
-from fipp.retrieve._options import check_retrieval
+from fipp.retrieve import check_retrieval, ranks_of_gold
 
 
 def bli(

@@ -13,11 +13,10 @@ from sklearn.base import clone
 from fipp._progress import Progress, Steps
 from fipp.aligners import BaseAligner
 from fipp.aligners._holdout import held_out_parts
-from fipp.aligners._mutual_pairs import mutual_pairs
 from fipp.evaluate._bli import bli
 from fipp.evaluate._result import BLIResult
 from fipp.exceptions import FippError, FippWarning
-from fipp.retrieve._options import check_count, check_retrieval
+from fipp.retrieve import check_count, check_retrieval, mutual_neighbours
 
 
 def self_evaluate(
@@ -81,7 +80,7 @@ def self_evaluate(
         results.append(bli(refitted.transform(X), refitted.transform_target(Y), *asked.T, **searching))
         steps()
     source, target = aligner.transform(X[:words]), aligner.transform_target(Y[:words])
-    mutual, csls = mutual_pairs(source, target, retrieval="csls", max_memory=max_memory)
+    mutual = mutual_neighbours(source, target, retrieval="csls", max_memory=max_memory)
     queries, precision, ranks = (
         np.concatenate(values)
         for values in zip(*((each.queries, each.precision, each.ranks) for each in results), strict=True)
@@ -94,8 +93,8 @@ def self_evaluate(
         len(queries),
         results[0].retrieval,
         folds=folds,
-        mutual_rate=len(mutual) / len(source),
-        mean_csls=float(csls.mean(dtype=np.float64)) if len(csls) else None,
+        mutual_rate=len(mutual.pairs) / len(source),
+        mean_csls=mutual.mean_score if len(mutual.pairs) else None,
         mutual_words=len(source),
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.exceptions import FippError
-from fipp.retrieve._options import check_count
+from fipp.retrieve import check_count
 
 _NUMBERS_AT_A_TIME = 1 << 20
 

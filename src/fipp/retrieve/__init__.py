@@ -1,7 +1,23 @@
 """Nearest neighbours and ranks, in blocks: arrays in, arrays out, never a matrix of all pairs. Exact unless asked."""
 
 from fipp.retrieve._index import Index, build_index
-from fipp.retrieve._neighbours import Neighbours, mean_similarity, neighbours
-from fipp.retrieve._ranks import ranks_of_gold
+from fipp.retrieve._mutual import MutualNeighbours, mutual_neighbours
+from fipp.retrieve._options import check_beta, check_count, check_retrieval, corrects_hubs
+from fipp.retrieve._ranks import best_reciprocal_ranks, ranks_of_gold
+from fipp.retrieve._search import Neighbours, mean_similarity, neighbours
 
-__all__ = ["Index", "Neighbours", "build_index", "mean_similarity", "neighbours", "ranks_of_gold"]
+__all__ = [
+    "Index",
+    "MutualNeighbours",
+    "Neighbours",
+    "best_reciprocal_ranks",
+    "build_index",
+    "check_beta",
+    "check_count",
+    "check_retrieval",
+    "corrects_hubs",
+    "mean_similarity",
+    "mutual_neighbours",
+    "neighbours",
+    "ranks_of_gold",
+]

@@ -1,13 +1,21 @@
-"""The best few keys of every query, ties broken by the lower row number."""
+"""The best few keys of every query, collected tile by tile; ties are broken by the lower row number."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-# A maximum over so many scores is one vectorised step; the maxima are then few enough to partition quickly.
+from fipp.linalg import row_blocks
+from fipp.retrieve._scan import Pairs
+
+# The maximum of a group of this many scores is one vectorised step; the maxima are few enough to partition quickly.
 _GROUPS = (32, 8)
-EMPTY = np.iinfo(np.int64).max
+_EMPTY = np.iinfo(np.int64).max
+# How many keys of a query are held at a time, in multiples of k: from one tile, and in all before exact scores decide.
+_MOST_NEW, _MOST = 2, 3
+
+Found = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]
+"""Rows, columns and fast scores."""
 
 
 def _descending(scores: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -39,12 +47,12 @@ def unpack(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.flo
     return packed & 0xFFFFFFFF, _score(packed >> 32)
 
 
-def kth_scores(rows: NDArray[np.int64], scores: NDArray[np.float32], size: int, k: int) -> NDArray[np.float32]:
+def _kth_scores(rows: NDArray[np.int64], scores: NDArray[np.float32], size: int, k: int) -> NDArray[np.float32]:
     """Return the ``k``-th best score of each of ``size`` rows, -inf for a row with fewer.
 
     Examples
     --------
-    >>> kth_scores(np.array([2, 0, 2, 2]), np.float32([1, 5, -3, 2]), size=3, k=2)
+    >>> _kth_scores(np.array([2, 0, 2, 2]), np.float32([1, 5, -3, 2]), size=3, k=2)
     array([-inf, -inf,   1.], dtype=float32)
     """
     order = np.sort(rows << 32 | _descending(scores) + (1 << 31))
@@ -55,8 +63,8 @@ def kth_scores(rows: NDArray[np.int64], scores: NDArray[np.float32], size: int, 
     return found
 
 
-def reach_of_best(scores: NDArray[np.float32], k: int) -> NDArray[np.float32]:
-    """Return for each row a number that at least ``k`` of its scores reach, and few others; -inf if it has fewer."""
+def _reach_of_best(scores: NDArray[np.float32], k: int) -> NDArray[np.float32]:
+    """Return for each row a number that ``k`` of its scores reach, and few others; -inf if it has fewer scores."""
     rows, columns = scores.shape
     if columns < k:
         return np.full(rows, -np.inf, dtype=np.float32)
@@ -82,13 +90,13 @@ class Best:
     """
 
     def __init__(self, n: int, k: int) -> None:
-        self.packed = np.full((n, k), EMPTY)
-        # The k-th best score so far. It only rises, so that one who reads it late sees a floor that is too low, never
-        # one too high: threads need not wait for each other, and find the same.
+        self.packed = np.full((n, k), _EMPTY)
+        # The k-th best score so far. It only rises, so a thread that reads it late sees a floor that is too low, never
+        # one that is too high: threads need not wait for each other, and the result is the same.
         self.floor = np.full(n, -np.inf, dtype=np.float32)
 
     def add(self, rows: slice, packed: NDArray[np.int64]) -> None:
-        """Keep the best of what was known and of what is new for these queries."""
+        """Keep the best of the known and the new keys of these queries."""
         changed = np.flatnonzero(packed[:, 0] < self.packed[rows, -1])
         if len(changed) == 0:
             return
@@ -96,7 +104,7 @@ class Best:
         best = np.sort(both, axis=1)[:, : self.packed.shape[1]]
         self.packed[rows.start + changed] = best
         worst = best[:, -1]
-        self.floor[rows.start + changed] = np.where(worst == EMPTY, np.float32(-np.inf), unpack(worst)[1])
+        self.floor[rows.start + changed] = np.where(worst == _EMPTY, np.float32(-np.inf), unpack(worst)[1])
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return columns and scores, best first."""
@@ -105,3 +113,112 @@ class Best:
     def means(self) -> NDArray[np.float32]:
         """Return the mean of the best scores of each query."""
         return self.result()[1].mean(axis=1, dtype=np.float64).astype(np.float32)
+
+
+class Collector:
+    """Collects the keys of some queries that may be among the ``k`` best; only these are scored exactly, at the end.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The queries and all keys whose scores will be added.
+    k : int
+        Number of keys to find for each query.
+    floor : ndarray of float32, shape (queries,)
+        The ``k``-th best score that each query has elsewhere; keys below it may be left out.
+    offset : ndarray of float32, shape (keys,), optional
+        What is subtracted from the scores of each key.
+    """
+
+    def __init__(
+        self, pairs: Pairs, k: int, floor: NDArray[np.float32], offset: NDArray[np.float32] | None = None
+    ) -> None:
+        self._pairs, self._k, self._offset = pairs, k, offset
+        self._best = Best(len(floor), k)
+        # Queries of zeros tie with most keys or all of them; they share one list, which is made once.
+        self._zero = pairs.queries.lengths == 0
+        self._floor = np.where(self._zero, np.inf, floor.astype(np.float64))
+        self._found: list[Found] = []
+        self._unsorted = 0
+        self._marks = np.empty(0, dtype=np.bool_)
+
+    def add(self, part: slice, scores: NDArray[np.float32]) -> None:
+        """Look through the fast scores of some of the keys."""
+        if np.isneginf(self._floor).any():
+            # At least k keys have a fast score as high as this, so their exact scores are at most the error lower.
+            self._floor = np.maximum(self._floor, _reach_of_best(scores, self._k) - self._pairs.error)
+        marks = self._mark(scores)
+        width = scores.shape[1]
+        if width > 1 and np.count_nonzero(marks) > _MOST_NEW * self._k * len(scores):
+            # There are many near ties: hold fewer of them at a time.
+            for few in row_blocks(width, (width + 1) // 2):
+                self.add(slice(part.start + few.start, part.start + few.stop), scores[:, few])
+            return
+        rows, columns = _places(marks)
+        self._found.append((rows, columns + part.start, scores[rows, columns]))
+        self._unsorted += len(rows)
+        # From k / 2 new keys a query on, sorting raises the floor enough to be worth it.
+        if self._unsorted > len(scores) * self._k // 2:
+            self._raise_floor()
+
+    def _lowest(self) -> NDArray[np.float32]:
+        return (self._floor - self._pairs.error).astype(np.float32)
+
+    def _mark(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Mark the scores that may be among the best, in the order in which they stand in memory."""
+        if len(self._marks) < scores.size:
+            self._marks = np.empty(scores.size, dtype=np.bool_)
+        by_column = scores.strides[0] < scores.strides[1]
+        marks = self._marks[: scores.size].reshape(scores.T.shape if by_column else scores.shape)
+        return np.greater_equal(scores, self._lowest()[:, None], out=marks.T if by_column else marks)
+
+    def _raise_floor(self) -> None:
+        """Raise the floor to the k-th best score found, and drop the keys below it."""
+        rows, columns, scores = (np.concatenate(parts) for parts in zip(*self._found, strict=True))
+        size, k = len(self._floor), self._k
+        self._floor = np.maximum(self._floor, _kth_scores(rows, scores, size, k) - self._pairs.error)
+        kept = scores >= self._lowest()[rows]
+        self._found, self._unsorted = [(rows[kept], columns[kept], scores[kept])], 0
+        if np.count_nonzero(kept) > _MOST * k * size:  # only exact scores can decide between many near ties
+            self._settle()
+
+    def _settle(self) -> None:
+        """Score the keys found exactly, and keep the best."""
+        rows, columns, _ = (np.concatenate(parts) for parts in zip(*self._found, strict=True))
+        self._found = []
+        packed = pack(self._pairs.exact(rows, columns, self._offset), columns + self._pairs.columns.start)
+        order = np.lexsort((packed, rows))
+        packed, rows = packed[order], rows[order]
+        size = len(self._floor)
+        place = np.arange(len(rows)) - np.searchsorted(rows, np.arange(size))[rows]
+        kept = place < self._k
+        best = np.full((size, self._k), _EMPTY)
+        best[rows[kept], place[kept]] = packed[kept]
+        self._best.add(slice(0, size), best)
+        self._floor = np.maximum(self._floor, self._best.floor)
+
+    def best(self) -> NDArray[np.int64]:
+        """Return the ``k`` best keys of each query, packed; if there are fewer keys, the last places stay empty."""
+        if self._unsorted > 0:
+            self._raise_floor()
+        if self._found:
+            self._settle()
+        packed = self._best.packed
+        if self._zero.any():
+            shared = self._best_of_zeros()
+            packed[self._zero, : len(shared)] = shared
+        return packed
+
+    def _best_of_zeros(self) -> NDArray[np.int64]:
+        columns = np.arange(self._pairs.columns.start, self._pairs.columns.stop)
+        known = np.zeros(len(columns), dtype=np.float32) if self._offset is None else -self._offset
+        return np.sort(pack(known, columns))[: self._k]
+
+
+def _places(marks: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows and columns of the marks."""
+    if marks.flags.c_contiguous:
+        rows, columns = np.divmod(np.flatnonzero(marks), marks.shape[1])
+    else:
+        columns, rows = np.divmod(np.flatnonzero(marks.T), marks.shape[0])
+    return rows, columns

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fipp._optional import require
+from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
-from fipp.linalg import Progress, row_blocks
-from fipp.retrieve._approximate import CANDIDATES, Graph, build_graph
+from fipp.linalg import n_threads, row_blocks
 from fipp.retrieve._best import pack, unpack
 from fipp.retrieve._hubs import Hubs
-from fipp.retrieve._neighbours import Neighbours, Prepared, mean_of_best
-from fipp.retrieve._options import Settings, Ticker, check_count, corrects_hubs
-from fipp.retrieve._rows import Block, Rows
-from fipp.retrieve._scores import Scan, pair_scores, read_block
+from fipp.retrieve._options import Settings, check_count, corrects_hubs
+from fipp.retrieve._scan import Block, Rows, Scan, pair_scores
+from fipp.retrieve._search import Neighbours, Prepared
 
 QUERIES_AT_A_TIME = 256
+# How many keys a graph proposes for a query, and how widely it searches for them.
+_CANDIDATES = 128
+_NEIGHBOURS_IN_GRAPH = 32
+
+Graph = Callable[[NDArray[np.float32], int], NDArray[np.int64]]
+"""Returns for each query the row numbers of a number of keys with the highest inner products; -1 for none."""
 
 
 class Index:
@@ -53,7 +61,7 @@ class Index:
         k : int
             Number of neighbours.
         max_memory : int, float or str, optional
-            Working memory beside the index and the result; 1 GiB when left out.
+            Working memory beside the index and the result; 1 GiB by default.
         progress : callable, optional
             Called as ``progress(done, total)`` after each finished block.
 
@@ -66,14 +74,14 @@ class Index:
         rows = Rows(queries, "queries", unit=self._prepared.settings.unit)
         scan = Scan(rows, self._keys, max_memory, kept=max(k, self._prepared.settings.n_neighbours))
         if self._graph is None or k >= len(self._keys):
-            return self._prepared.search(scan, k, Ticker(progress, len(scan)))
+            return self._prepared.search(scan, k, Steps(progress, len(scan)))
         parts = list(row_blocks(len(rows), QUERIES_AT_A_TIME))
-        tick, size = Ticker(progress, len(parts)), min(k, len(self._keys))
+        steps, size = Steps(progress, len(parts)), min(k, len(self._keys))
         indices = np.empty((len(rows), size), dtype=np.int64)
         scores = np.empty((len(rows), size), dtype=np.float32)
         for part in parts:
             indices[part], scores[part] = self._approximate(rows.read(part), size, self._graph)
-            tick()
+            steps()
         return Neighbours(indices, scores)
 
     def recall(self, queries: ArrayLike, k: int = 10) -> float:
@@ -117,13 +125,13 @@ class Index:
         graph: Graph,
         offsets: NDArray[np.float32] | None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Let the graph propose, and score what it proposes exactly."""
-        keys = read_block(self._keys, slice(0, len(self._keys)))
-        proposed = graph(asked, min(len(self._keys), max(2 * k, CANDIDATES)))
+        """Let the graph propose keys, and score these exactly."""
+        keys = self._keys.read_all()
+        proposed = graph(asked, min(len(self._keys), max(2 * k, _CANDIDATES)))
         packed = np.empty((len(asked), k), dtype=np.int64)
         for row, columns in enumerate(proposed):
             columns = np.unique(columns[columns >= 0])
-            if len(columns) < k:  # a graph may fall apart; then every key is looked at
+            if len(columns) < k:  # a graph may fall apart; then look at every key
                 columns = np.arange(len(self._keys))
             exact = pair_scores(queries.vectors[row : row + 1], keys.vectors[columns])
             if offsets is not None:
@@ -148,7 +156,7 @@ def build_index(
     Parameters
     ----------
     keys : array-like of shape (m, d)
-        Vectors, one a row. A float32 copy is kept.
+        Vectors, one per row. A float32 copy is kept.
     retrieval : {"cosine", "nn", "dot", "csls", "isf", "dualis"}
         How a query and a key are scored; see :func:`fipp.retrieve.neighbours`.
     index : {"exact", "usearch", "faiss"}
@@ -163,7 +171,7 @@ def build_index(
     hub_reference : array-like of shape (n, d), optional
         What ``"csls"``, ``"isf"`` and ``"dualis"`` measure hubs against, and need: the whole mapped source vocabulary.
     max_memory : int, float or str, optional
-        Working memory beside inputs and index; 1 GiB when left out.
+        Working memory beside inputs and index; 1 GiB by default.
     progress : callable, optional
         Called as ``progress(done, total)`` while hubs are measured.
 
@@ -186,8 +194,59 @@ def build_index(
     given = Rows(keys, "keys", unit=settings.unit)
     if len(given) == 0:
         raise FippError("keys has no rows: there is nothing to search in")
-    rows = given.converted(read_block(given, slice(0, len(given))))
+    rows = given.converted()
     reference = settings.reference(rows, hub_reference)
     hubs = Hubs.plan(settings, rows, reference, max_memory)
-    prepared = Prepared(settings, hubs.offsets(mean_of_best, Ticker(progress, len(hubs))), len(reference), len(rows))
-    return Index(rows, prepared, index, build_graph(index, rows, prepared.offsets))
+    prepared = Prepared(settings, hubs.offsets(Steps(progress, len(hubs))), len(reference), len(rows))
+    return Index(rows, prepared, index, _build_graph(index, rows, prepared.offsets))
+
+
+def _build_graph(kind: str, keys: Rows, offsets: NDArray[np.float32] | None) -> Graph | None:
+    """Return the graph of a library; None for an exact search.
+
+    The score cos(x, y) - o(y) is an inner product, (x, 1)·(y, -o(y)), so with one more dimension the libraries can
+    search by every way to score.
+    """
+    if kind == "exact":
+        return None
+    if kind not in _BUILDERS:
+        raise FippError(f"index {kind!r} is not known; choose from exact, {', '.join(_BUILDERS)}")
+    vectors = keys.read_all().vectors
+    last = np.zeros(len(keys), dtype=np.float32) if offsets is None else -offsets
+    lengths = np.square(vectors, dtype=np.float64).sum(axis=1) + np.square(last, dtype=np.float64)
+    # One more number, 0 in queries, makes all keys equally long: in a graph of inner products, short keys get lost.
+    filler = np.sqrt(lengths.max() - lengths).astype(np.float32)
+    search = _BUILDERS[kind](np.hstack([vectors, last[:, None], filler[:, None]]))
+    return lambda queries, count: search(np.pad(queries, ((0, 0), (0, 1))), count)
+
+
+def _usearch(vectors: NDArray[np.float32]) -> Graph:
+    index = require("usearch.index", "index 'usearch'", extra="ann").Index(
+        ndim=vectors.shape[1], metric="ip", dtype="f32", connectivity=_NEIGHBOURS_IN_GRAPH, expansion_search=_CANDIDATES
+    )
+    index.add(np.arange(len(vectors), dtype=np.uint64), vectors, threads=n_threads())
+
+    def search(queries: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+        index.expansion_search = max(_CANDIDATES, count)
+        matches = index.search(queries, count, threads=n_threads())
+        found = np.atleast_2d(np.asarray(matches.keys)).astype(np.int64)
+        counts: NDArray[np.int64] = np.atleast_1d(np.asarray(getattr(matches, "counts", found.shape[1])))
+        return np.where(np.arange(found.shape[1]) < counts[:, None], found, -1)
+
+    return search
+
+
+def _faiss(vectors: NDArray[np.float32]) -> Graph:
+    faiss = require("faiss", "index 'faiss'", extra="ann")
+    index = faiss.IndexHNSWFlat(vectors.shape[1], _NEIGHBOURS_IN_GRAPH, faiss.METRIC_INNER_PRODUCT)
+    index.add(vectors)
+
+    def search(queries: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+        index.hnsw.efSearch = max(_CANDIDATES, count)
+        found: NDArray[np.int64] = index.search(queries, count)[1]
+        return found
+
+    return search
+
+
+_BUILDERS = {"usearch": _usearch, "faiss": _faiss}

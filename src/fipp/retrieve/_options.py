@@ -1,4 +1,4 @@
-"""Settings that every search shares: how to score, how many, whom to tell."""
+"""Settings that every search shares: how to score, and numbers that must make sense."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from operator import index
 from numpy.typing import ArrayLike
 
 from fipp.exceptions import FippError
-from fipp.linalg import Progress
-from fipp.retrieve._rows import Rows
+from fipp.retrieve._scan import Rows
 
 _NAMES = {"cosine": "cosine", "nn": "cosine", "dot": "dot", "csls": "csls", "isf": "isf", "dualis": "dualis"}
 # With a larger β, scores could leave the range of float32.
@@ -31,7 +30,7 @@ def check_retrieval(retrieval: str) -> str:
 
 
 def corrects_hubs(retrieval: str) -> bool:
-    """Say whether a way to score compares the keys with a reference, the whole mapped source vocabulary.
+    """Return whether a way to score compares the keys with a reference, the whole mapped source vocabulary.
 
     Examples
     --------
@@ -54,15 +53,17 @@ def check_beta(beta: float) -> float:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a query and a key are scored: names and numbers that were checked."""
+    """How a query and a key are scored, after all names and numbers were checked."""
 
     retrieval: str
     n_neighbours: int
     beta: float
 
     @classmethod
-    def checked(cls, retrieval: str, n_neighbours: int, beta: float) -> Settings:
-        """Refuse what cannot be, with a sentence that says what can."""
+    def checked(cls, retrieval: str, n_neighbours: int, beta: float, *, symmetric: bool = False) -> Settings:
+        """Refuse settings that make no sense, and scores that are not symmetric where these are asked for."""
+        if symmetric and check_retrieval(retrieval) not in ("cosine", "dot", "csls"):
+            raise FippError(f"mutual neighbours by {retrieval!r} are not defined; choose from cosine, nn, dot, csls")
         return cls(check_retrieval(retrieval), check_count(n_neighbours, "n_neighbours"), check_beta(beta))
 
     @property
@@ -71,7 +72,7 @@ class Settings:
         return self.retrieval != "dot"
 
     def reference(self, queries: Rows, given: ArrayLike | None) -> Rows:
-        """Return what hubs are measured against: what was given for it, or the queries."""
+        """Return the vectors that hubs are measured against: those given for it, or the queries."""
         if given is None or not corrects_hubs(self.retrieval):
             return queries
         return Rows(given, "hub_reference", unit=True)
@@ -86,26 +87,3 @@ def check_count(count: int, name: str) -> int:
     if number < 1:
         raise FippError(f"{name} must be a whole number of at least 1, not {count!r}")
     return number
-
-
-class Ticker:
-    """Tell ``progress`` after each finished block how many are done of how many.
-
-    Examples
-    --------
-    >>> heard = []
-    >>> tick = Ticker(lambda done, total: heard.append((done, total)), 2)
-    >>> tick()
-    >>> heard
-    [(1, 2)]
-    """
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self._progress = progress
-        self._done = 0
-        self._total = total
-
-    def __call__(self) -> None:
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._total)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
-from fipp.linalg import Progress, ordered_map, row_blocks
+from fipp.linalg import ordered_map, row_blocks
 from fipp.retrieve._hubs import Hubs
-from fipp.retrieve._neighbours import mean_of_best
-from fipp.retrieve._options import Settings, Ticker
-from fipp.retrieve._rows import Rows
-from fipp.retrieve._scores import PAIRS_AT_A_TIME, Pairs, Scan, Tiles, pair_scores
+from fipp.retrieve._options import Settings
+from fipp.retrieve._scan import PAIRS_AT_A_TIME, Pairs, Rows, Scan, Tiles, pair_scores
 
 
 def ranks_of_gold(
@@ -29,16 +30,16 @@ def ranks_of_gold(
 ) -> NDArray[np.int64]:
     """Return the rank, from 1, that key ``gold_rows[i]`` has among all keys for query ``query_rows[i]``.
 
-    Ties count against the gold: the rank is the number of keys that score at least as high as it does, itself
-    included. An exact copy of the gold key ties exactly. Each query is compared with the keys once, however
-    many golds it has.
+    Ties are counted as errors: the rank is the number of keys that score at least as high as the gold key, itself
+    included. An exact copy of the gold key ties exactly. Each query is compared with the keys once, however many gold
+    keys it has.
 
     Parameters
     ----------
     queries, keys : array-like of shape (q, d) and (m, d)
-        Vectors of one space, one a row. Only the rows in ``query_rows`` are looked up.
+        Vectors of one space, one per row. Only the rows in ``query_rows`` are looked up.
     query_rows, gold_rows : array-like of int, shape (n,)
-        The pairs to rank. A query with several golds has several pairs.
+        The pairs to rank. A query with several gold keys has several pairs.
     retrieval : {"cosine", "nn", "dot", "csls", "isf", "dualis"}
         How a query and a key are scored; see :func:`fipp.retrieve.neighbours`.
     n_neighbours : int
@@ -46,10 +47,9 @@ def ranks_of_gold(
     beta : float
         β of the inverted softmax.
     hub_reference : array-like of shape (r, d), optional
-        The reference of CSLS and the inverted softmax. Without it all rows of ``queries`` are taken, not only those
-        looked up.
+        The reference of CSLS and the inverted softmax; by default all rows of ``queries``, not only those looked up.
     max_memory : int, float or str, optional
-        Working memory beside inputs and result; 1 GiB when left out.
+        Working memory beside inputs and result; 1 GiB by default.
     progress : callable, optional
         Called as ``progress(done, total)`` after each finished block.
 
@@ -68,28 +68,70 @@ def ranks_of_gold(
     """
     settings = Settings.checked(retrieval, n_neighbours, beta)
     all_queries, all_keys = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
-    asked = check_rows(query_rows, len(all_queries), "query_rows", "queries")
-    gold = check_rows(gold_rows, len(all_keys), "gold_rows", "keys")
+    asked, gold = _check_pairs(query_rows, gold_rows, len(all_queries), len(all_keys))
+    reference = settings.reference(all_queries, hub_reference)
+    return _ranks(all_queries, all_keys, asked, gold, reference, settings, max_memory, progress)
+
+
+def best_reciprocal_ranks(
+    queries: ArrayLike,
+    keys: ArrayLike,
+    query_rows: ArrayLike,
+    gold_rows: ArrayLike,
+    *,
+    retrievals: Sequence[str] = ("cosine",),
+    hub_reference: ArrayLike | None = None,
+    max_memory: int | float | str | None = None,
+) -> NDArray[np.float64]:
+    """Return 1 / rank of the best gold key of each query, by each of several ways to score.
+
+    Parameters
+    ----------
+    queries, keys, query_rows, gold_rows, hub_reference, max_memory
+        As for `ranks_of_gold`.
+    retrievals : sequence of {"cosine", "nn", "dot", "csls", "isf", "dualis"}
+        How a query and a key are scored; several share one float32 copy of the keys.
+
+    Returns
+    -------
+    ndarray of shape (retrievals, queries)
+        0 for a query without a gold key.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fipp.retrieve import best_reciprocal_ranks
+    >>> best_reciprocal_ranks(np.eye(2), np.eye(2), [0, 1, 1], [1, 0, 1])
+    array([[0.5, 1. ]])
+    """
+    best = np.zeros((len(retrievals), len(np.asarray(queries))))
+    read: dict[bool, tuple[Rows, Rows]] = {}
+    for retrieval, found in zip(retrievals, best, strict=True):
+        settings = Settings.checked(retrieval, 10, 30.0)
+        if settings.unit not in read:
+            rows = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
+            read[settings.unit] = (rows[0].converted(), rows[1].converted()) if len(retrievals) > 1 else rows
+        all_queries, all_keys = read[settings.unit]
+        asked, gold = _check_pairs(query_rows, gold_rows, len(all_queries), len(all_keys))
+        reference = settings.reference(all_queries, hub_reference)
+        ranks = _ranks(all_queries, all_keys, asked, gold, reference, settings, max_memory, None)
+        np.maximum.at(found, asked, 1 / ranks)
+    return best
+
+
+def _check_pairs(
+    query_rows: ArrayLike, gold_rows: ArrayLike, n_queries: int, n_keys: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    asked, gold = (
+        _check_rows(query_rows, n_queries, "query_rows", "queries"),
+        _check_rows(gold_rows, n_keys, "gold_rows", "keys"),
+    )
     if len(asked) != len(gold):
         raise FippError(f"query_rows has {len(asked)} numbers and gold_rows {len(gold)}; they come in pairs")
-
-    distinct, position = np.unique(asked, return_inverse=True)
-    scan = Scan(all_queries.pick(distinct), all_keys, max_memory)
-    reference = settings.reference(all_queries, hub_reference)
-    hubs = Hubs.plan(settings, all_keys, reference, max_memory)
-    tick = Ticker(progress, len(hubs) + len(scan))
-    offsets = hubs.offsets(mean_of_best, tick)
-
-    order = np.argsort(position, kind="stable")
-    to_beat = _pair_scores(all_queries.pick(asked[order]), all_keys.pick(gold[order]))
-    if offsets is not None:
-        to_beat -= offsets[gold[order]]
-    ranks = np.empty(len(asked), dtype=np.int64)
-    ranks[order] = _count_at_least(scan, position[order], to_beat.astype(np.float32), offsets, tick)
-    return ranks
+    return asked, gold
 
 
-def check_rows(rows: ArrayLike, size: int, name: str, matrix: str) -> NDArray[np.int64]:
+def _check_rows(rows: ArrayLike, size: int, name: str, matrix: str) -> NDArray[np.int64]:
     """Return row numbers as an array of int64, all of them within a matrix of ``size`` rows."""
     numbers = np.asarray(rows)
     if numbers.size == 0:
@@ -104,6 +146,31 @@ def check_rows(rows: ArrayLike, size: int, name: str, matrix: str) -> NDArray[np
     return numbers.astype(np.int64)
 
 
+def _ranks(
+    queries: Rows,
+    keys: Rows,
+    asked: NDArray[np.int64],
+    gold: NDArray[np.int64],
+    reference: Rows,
+    settings: Settings,
+    max_memory: int | float | str | None,
+    progress: Progress | None,
+) -> NDArray[np.int64]:
+    distinct, position = np.unique(asked, return_inverse=True)
+    scan = Scan(queries.pick(distinct), keys, max_memory)
+    hubs = Hubs.plan(settings, keys, reference, max_memory)
+    steps = Steps(progress, len(hubs) + len(scan))
+    offsets = hubs.offsets(steps)
+
+    order = np.argsort(position, kind="stable")
+    to_beat = _pair_scores(queries.pick(asked[order]), keys.pick(gold[order]))
+    if offsets is not None:
+        to_beat -= offsets[gold[order]]
+    ranks = np.empty(len(asked), dtype=np.int64)
+    ranks[order] = _count_at_least(scan, position[order], to_beat.astype(np.float32), offsets, steps)
+    return ranks
+
+
 def _pair_scores(queries: Rows, keys: Rows) -> NDArray[np.float64]:
     parts = row_blocks(len(queries), PAIRS_AT_A_TIME)
     scored = ordered_map(lambda part: pair_scores(queries.read(part).vectors, keys.read(part).vectors), parts)
@@ -115,7 +182,7 @@ def _count_at_least(
     position: NDArray[np.int64],
     to_beat: NDArray[np.float32],
     offsets: NDArray[np.float32] | None,
-    tick: Ticker,
+    steps: Steps,
 ) -> NDArray[np.int64]:
     """Count for each pair, sorted by the position of its query in ``scan``, the keys that reach its score."""
     first_pair = np.searchsorted(position, np.arange(len(scan.queries) + 1))
@@ -128,7 +195,7 @@ def _count_at_least(
         for part, scores in tiles:
             if offset is not None:
                 scores -= offset[part]
-            # A query may have many golds: as many pairs as the tile has queries are looked at at a time.
+            # A query may have many gold keys: look at no more pairs at a time than the tile has queries.
             for few in row_blocks(len(rows), len(scores)):
                 found[few] += _count_in_tile(pairs, part, scores, rows[few], goal[few], offset)
         return found
@@ -136,7 +203,7 @@ def _count_at_least(
     counts = np.zeros(len(position), dtype=np.int64)
     for rows, found in scan.run(work):
         counts[first_pair[rows.start] : first_pair[rows.stop]] += found
-        tick()
+        steps()
     return counts
 
 
@@ -152,7 +219,7 @@ def _count_in_tile(
     scores = scores[rows]
     surely = scores > (to_beat + error).astype(np.float32)[:, None]
     counts: NDArray[np.int64] = np.count_nonzero(surely, axis=1)
-    # Only what lies within the error of the score to beat needs a second look; the gold itself does.
+    # Only keys within the error of the score to beat need an exact score; the gold key is one of them.
     close = (scores >= (to_beat - error).astype(np.float32)[:, None]) != surely
     which, columns = np.divmod(np.flatnonzero(close), close.shape[1])
     reached = pairs.exact(rows[which], columns + part.start, offset) >= to_beat[which]

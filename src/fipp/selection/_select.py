@@ -22,7 +22,7 @@ from fipp.io import Vectors
 from fipp.linalg import Progress
 from fipp.linalg._memory import parse_memory
 from fipp.preprocess import make_preprocess
-from fipp.retrieve._options import check_retrieval
+from fipp.retrieve import check_retrieval
 from fipp.selection._grid import Grid, batches, check_grid, combinations, configure, distance_from
 from fipp.selection._result import Selection, Trial
 

@@ -1,0 +1,313 @@
+"""One pass over all pairs of a query and a key, a tile of products at a time.
+
+A float32 product is fast, but its last bit depends on where in the tile a pair happens to stand: BLAS adds in another
+order at the edge of a panel. Two copies of one key would then get different scores, and another tile size another
+ranking. So the product only *proposes*. It comes with a bound on its error, and whatever the bound cannot decide is
+scored again, pair by pair, in float64. The result is therefore the same for every tile size, number of threads and BLAS
+library, and copies of a key tie exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import local
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fipp.exceptions import FippError
+from fipp.linalg import n_threads, ordered_map, row_blocks, rows_per_block
+from fipp.linalg._memory import parse_memory
+
+Result = TypeVar("Result")
+Tiles = Iterator[tuple[slice, NDArray[np.float32]]]
+"""Which keys of a block a tile covers, and their products with the queries, overwritten by the next tile."""
+
+# Measured on 300 dimensions: where single-threaded BLAS is fastest, and its result is still in the cache.
+QUERIES_AT_A_TIME = 1024
+KEYS_IN_A_TILE = 1024
+KEYS_AT_A_TIME = 1 << 15
+# Few enough for float64 copies of these rows to stay in the second-level cache.
+ROWS_READ_AT_A_TIME = 128
+PAIRS_AT_A_TIME = 64
+
+_ROUNDING = float(np.finfo(np.float32).eps) / 2
+_SMALLEST = float(np.finfo(np.float32).tiny)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a matrix, ready for a product.
+
+    Attributes
+    ----------
+    vectors : ndarray of float32, shape (n, d)
+        The rows, at unit length if that was asked for; a row of zeros stays zero.
+    lengths : ndarray of float64, shape (n,)
+        Their lengths: for unit rows 1, or 0 for a row of zeros.
+    """
+
+    vectors: NDArray[np.float32]
+    lengths: NDArray[np.float64]
+
+    def part(self, rows: slice) -> Block:
+        """Return a view of some of the rows."""
+        return Block(self.vectors[rows], self.lengths[rows])
+
+
+class Rows:
+    """The rows of a matrix, converted only when they are read, so that no second copy of the whole is made.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n, d)
+        Floating point numbers or integers; a memory map stays on disk.
+    name : str
+        The user's name for the matrix, for error messages.
+    unit : bool
+        Whether rows are read at unit length.
+
+    Examples
+    --------
+    >>> rows = Rows(np.array([[3, 4], [0, 0]], dtype=np.int8), "queries", unit=True)
+    >>> rows.read(slice(0, 2)).vectors
+    array([[0.6, 0.8],
+           [0. , 0. ]], dtype=float32)
+    """
+
+    def __init__(self, matrix: ArrayLike, name: str, *, unit: bool) -> None:
+        self.matrix: NDArray[Any] = np.asarray(matrix)
+        self.name = name
+        self.unit = unit
+        self._picked: NDArray[np.int64] | None = None
+        self._ready: Block | None = None
+        if self.matrix.ndim != 2 or self.matrix.dtype.kind not in "fiub":
+            raise FippError(
+                f"{name} must be a matrix of real numbers, one vector a row, "
+                f"not an array of shape {self.matrix.shape} and type {self.matrix.dtype}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.matrix if self._picked is None else self._picked)
+
+    @property
+    def dimensions(self) -> int:
+        """Number of columns."""
+        return int(self.matrix.shape[1])
+
+    def pick(self, numbers: NDArray[np.int64]) -> Rows:
+        """Return the rows with these numbers, in their order, still unread."""
+        if self._ready is not None:
+            picked = Rows(self._ready.vectors[numbers], self.name, unit=self.unit)
+            picked._ready = Block(picked.matrix, self._ready.lengths[numbers])
+            return picked
+        picked = Rows(self.matrix, self.name, unit=self.unit)
+        picked._picked = numbers
+        return picked
+
+    def converted(self) -> Rows:
+        """Return the same rows, all of them converted now, to be read many times."""
+        whole = self.read_all()
+        rows = Rows(whole.vectors, self.name, unit=self.unit)
+        rows._ready = whole
+        return rows
+
+    def read_all(self) -> Block:
+        """Return all rows."""
+        return self.read_block(slice(0, len(self)))
+
+    def read_block(self, part: slice) -> Block:
+        """Return many rows, which all threads convert a few at a time."""
+        if self._ready is not None:
+            return self._ready.part(part)
+        size = part.stop - part.start
+        whole = Block(np.empty((size, self.dimensions), dtype=np.float32), np.empty(size))
+        parts = list(row_blocks(size, ROWS_READ_AT_A_TIME))
+        shifted = (slice(part.start + few.start, part.start + few.stop) for few in parts)
+        for few, block in zip(parts, ordered_map(self.read, shifted), strict=True):
+            whole.vectors[few] = block.vectors
+            whole.lengths[few] = block.lengths
+        return whole
+
+    def read(self, part: slice) -> Block:
+        """Return a few rows. What a row becomes does not depend on the rows that are read with it."""
+        if self._ready is not None:
+            return self._ready.part(part)
+        chosen = part if self._picked is None else self._picked[part]
+        # Lengths are taken in float64, where no square of a float32 overflows or vanishes.
+        rows = np.array(self.matrix[chosen], dtype=np.float64)
+        finite: NDArray[np.bool_] = np.asarray(np.isfinite(rows).all(axis=1))
+        if not finite.all():
+            self._refuse(part, finite, "a value that is not a finite number")
+        if self.unit:
+            # Dividing by the largest value first keeps even the square of 1e200 in range.
+            rows /= _one_for_zero(np.abs(rows).max(axis=1, initial=0.0))[:, None]
+        lengths = np.sqrt((rows * rows).sum(axis=1))
+        if self.unit:
+            rows /= _one_for_zero(lengths)[:, None]
+            return Block(rows.astype(np.float32), (lengths > 0).astype(np.float64))
+        fits = lengths < np.finfo(np.float32).max
+        if not fits.all():
+            self._refuse(part, fits, "values too large for float32; scale the vectors down")
+        return Block(rows.astype(np.float32), lengths)
+
+    def _refuse(self, part: slice, good: NDArray[np.bool_], what: str) -> None:
+        position = part.start + int(np.flatnonzero(~good)[0])
+        row = position if self._picked is None else int(self._picked[position])
+        raise FippError(f"row {row} of {self.name} holds {what}")
+
+
+def _one_for_zero(divisors: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(divisors == 0, 1.0, divisors)
+
+
+def check_comparable(queries: Rows, keys: Rows, purpose: str) -> None:
+    """Refuse vectors of different dimensions, and an empty matrix of keys."""
+    if queries.dimensions != keys.dimensions:
+        raise FippError(
+            f"{queries.name} have {queries.dimensions} dimensions and {keys.name} {keys.dimensions}; "
+            "only vectors of one space can be compared"
+        )
+    if len(keys) == 0:
+        raise FippError(f"{keys.name} has no rows: there is nothing to {purpose}")
+
+
+def pair_scores(queries: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the dot product of row i of one matrix with row i of the other, in float64, added in a fixed order.
+
+    Examples
+    --------
+    >>> pair_scores(np.float32([[1, 2], [3, 4]]), np.float32([[1, 1], [0, 1]]))
+    array([3., 4.])
+    """
+    # The product of two float32 is exact in float64. Converting first is faster than letting the product convert.
+    products = queries.astype(np.float64) * keys.astype(np.float64)
+    return products.sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs of a block of queries and a block of keys.
+
+    Attributes
+    ----------
+    queries, keys : Block
+        The vectors of both.
+    rows, columns : slice
+        The positions of the blocks among all queries and all keys.
+    error : ndarray of float64, shape (queries,)
+        How far a product with that query may be from the exact one.
+    """
+
+    queries: Block
+    keys: Block
+    rows: slice
+    columns: slice
+    error: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, queries: Block, keys: Block, rows: slice, columns: slice) -> Pairs:
+        """Bound the error of the product of these blocks."""
+        return cls(queries, keys, rows, columns, _largest_error(queries, keys))
+
+    def transposed(self) -> Pairs:
+        """Return the same pairs with keys and queries exchanged."""
+        return Pairs.of(self.keys, self.queries, self.columns, self.rows)
+
+    def tiles(self, width: int, buffer: NDArray[np.float32]) -> Tiles:
+        """Multiply the queries with ``width`` keys at a time, into the buffer."""
+        size = len(self.queries.vectors)
+        for part in row_blocks(len(self.keys.vectors), width):
+            tile = buffer[: size * (part.stop - part.start)].reshape(size, -1)
+            np.matmul(self.queries.vectors, self.keys.vectors[part].T, out=tile)
+            yield part, tile
+
+    def exact(
+        self, rows: NDArray[np.int64], columns: NDArray[np.int64], offset: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Score these pairs in float64, lower each by the ``offset`` of its key (at most 1), and round once."""
+        scores = np.zeros(len(rows))
+        # A product with zeros is known; without this, a query of zeros, close to every key, would be slow.
+        todo = np.flatnonzero((self.queries.lengths[rows] > 0) & (self.keys.lengths[columns] > 0))
+        for start in range(0, len(todo), PAIRS_AT_A_TIME):
+            pairs = todo[start : start + PAIRS_AT_A_TIME]
+            queries, keys = self.queries.vectors.take(rows[pairs], 0), self.keys.vectors.take(columns[pairs], 0)
+            scores[pairs] = pair_scores(queries, keys)
+        if offset is not None:
+            scores -= offset[columns]
+        return scores.astype(np.float32)
+
+
+def _largest_error(queries: Block, keys: Block) -> NDArray[np.float64]:
+    """Bound for each query how far its product with a key may be from the exact one."""
+    dimensions = queries.vectors.shape[1]
+    largest = queries.lengths * keys.lengths.max(initial=0.0)
+    if largest.max(initial=0.0) > np.finfo(np.float32).max / 2:
+        raise FippError("dot products of these vectors are too large for float32; scale the vectors down")
+    # A sum of d products, in whatever order, is off by at most d roundings of |x||y|; the rest covers the subtraction
+    # of the offset, the final rounding to float32, and terms of higher order.
+    bound: NDArray[np.float64] = (1.01 * dimensions + 8) * _ROUNDING * largest
+    bound += 2 * dimensions * _SMALLEST
+    return bound
+
+
+class Scan:
+    """One pass over all pairs of a query and a key: the one place where tiles of products are made and looked at.
+
+    Keys are read a wide block at a time, and all queries are compared with it before the next block is read; memory
+    holds one block of keys and, for each thread, a block of queries and a tile of scores.
+
+    Parameters
+    ----------
+    queries, keys : Rows
+        The vectors to compare.
+    max_memory : int, float, str or None
+        Working memory, as :func:`fipp.linalg._memory.parse_memory` reads it.
+    kept : int
+        How many keys of each query are kept, for the memory that this needs.
+
+    Examples
+    --------
+    >>> scan = Scan(Rows(np.eye(3), "queries", unit=True), Rows(np.eye(3), "keys", unit=True), None)
+    >>> list(scan.run(lambda pairs, tiles: [tile.argmax(axis=1) for part, tile in tiles]))
+    [(slice(0, 3, None), [array([0, 1, 2])])]
+    """
+
+    def __init__(self, queries: Rows, keys: Rows, max_memory: int | float | str | None, *, kept: int = 1) -> None:
+        check_comparable(queries, keys, "search in")
+        self.queries = queries
+        self.keys = keys
+        self._buffers = local()
+        half = max(1, parse_memory(max_memory) // 2)
+        bytes_per_vector = 4 * queries.dimensions
+        key_step = rows_per_block(bytes_per_vector, half, at_most=KEYS_AT_A_TIME)
+        self._tile_width = min(KEYS_IN_A_TILE, key_step, len(keys))
+        # Each query needs, for every float32 score, a mark of one byte and room for partial maxima, and it needs room
+        # to sort and pack the keys that are kept.
+        bytes_per_query = bytes_per_vector + 6 * self._tile_width + 160 * min(kept, len(keys))
+        query_step = rows_per_block(n_threads() * bytes_per_query, half, at_most=QUERIES_AT_A_TIME)
+        self._query_blocks = list(row_blocks(len(queries), query_step))
+        self._key_blocks = list(row_blocks(len(keys), key_step))
+
+    def __len__(self) -> int:
+        return len(self._query_blocks) * len(self._key_blocks)
+
+    def run(self, work: Callable[[Pairs, Tiles], Result]) -> Iterator[tuple[slice, Result]]:
+        """Yield, block by block and in order, the rows of the queries and the result of ``work`` on their scores."""
+        for columns in self._key_blocks:
+            keys = self.keys.read_block(columns)
+
+            def reduce(rows: slice, columns: slice = columns, keys: Block = keys) -> Result:
+                pairs = Pairs.of(self.queries.read_block(rows), keys, rows, columns)
+                return work(pairs, pairs.tiles(self._tile_width, self._buffer()))
+
+            yield from zip(self._query_blocks, ordered_map(reduce, self._query_blocks), strict=True)
+
+    def _buffer(self) -> NDArray[np.float32]:
+        """Return each thread's own room for a tile: allocating it anew is slow."""
+        if not hasattr(self._buffers, "tile"):
+            self._buffers.tile = np.empty(self._query_blocks[0].stop * self._tile_width, dtype=np.float32)
+        buffer: NDArray[np.float32] = self._buffers.tile
+        return buffer
