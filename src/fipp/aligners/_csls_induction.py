@@ -1,6 +1,7 @@
-"""Dictionaries induced from two vocabularies in one space: by CSLS, both ways, with some pairs left out at random.
+"""VecMap's dictionaries: the best partner of every word by CSLS, in both directions, with pairs left out at random.
 
-CSLS(x, z) = 2 cos(x, z) − r_x − r_z; r is how close a word is to its nearest words on the other side.
+CSLS(x, z) = 2 cos(x, z) − r_x − r_z, where r is the mean cosine of a word with its nearest words on the other side.
+Scores are float32 products, which is enough for one of hundreds of rounds; `fipp.retrieve` searches exactly.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 
 from fipp.linalg import cross_products, ordered_map, row_blocks, single_threaded_blas, unit_rows
 
-# Measured on 300 dimensions: tiles of scores that stay in the cache while they are looked at.
+# Measured on 300 dimensions: tiles of this size stay in the cache while they are read.
 _TILE_ROWS, _TILE_COLUMNS = 512, 2048
-# A block of source words shares what is left out. More blocks than these make no difference to what a word sees.
+# The source words of a block leave out the same target words. More blocks than these make no difference.
 _BLOCKS, _LARGEST_BLOCK = 64, 128
 
 
@@ -32,7 +33,7 @@ class Induced(NamedTuple):
     backward: NDArray[np.int64]
 
     def pairs(self) -> NDArray[np.int64]:
-        """Return the pairs of both directions; a mutual pair stands twice, and counts so."""
+        """Return the pairs of both directions; a mutual pair is listed, and counted, twice."""
         there = np.stack([np.arange(len(self.forward)), self.forward], axis=1)
         back = np.stack([self.backward, np.arange(len(self.backward))], axis=1)
         both = np.concatenate([there, back])
@@ -40,7 +41,7 @@ class Induced(NamedTuple):
 
 
 def hubness(A: NDArray[np.float32], B: NDArray[np.float32], k: int) -> Hubness:
-    """Return the mean cosine of each row of A with its ``k`` nearest of B, and the other way round, by one product.
+    """Return the mean cosine of each row of A with its ``k`` nearest rows of B, and vice versa, by one product.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def hubness(A: NDArray[np.float32], B: NDArray[np.float32], k: int) -> Hubness:
 
 
 def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.float32]:
-    """Return the ``k`` largest of each row, in any order; all if there are fewer."""
+    """Return the ``k`` largest values of each row, in any order; all of them if there are fewer."""
     first = values.shape[1] - k
     return values if first <= 0 else np.partition(values, first, axis=1)[:, first:]
 
@@ -77,10 +78,10 @@ def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.float32]:
 def induce(
     A: NDArray[np.float32], B: NDArray[np.float32], hubs: Hubness, keep: float = 1.0, seed: tuple[int, ...] = (0,)
 ) -> Induced:
-    """Find the best partner of every row by CSLS, both ways, among pairs that are kept with probability ``keep``.
+    """Find the best partner of every row by CSLS, in both directions, among a random share of the pairs.
 
-    Only kept pairs are multiplied: the source words are dealt into blocks at random, and each block sees its own random
-    share of the target words.
+    Only kept pairs are multiplied: the source words are divided into blocks at random, and each block is compared with
+    its own random share of the target words.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def induce(
     hubs : Hubness
         r_x and r_z.
     keep : float, default=1.0
-        Share of pairs that are kept. The others cannot be chosen.
+        Share of the pairs that may be chosen.
     seed : tuple of int
         The same seed leaves out the same pairs.
 
@@ -140,7 +141,7 @@ def _rows_in_blocks(
 ) -> NDArray[np.int64]:
     """Find the best source word of each target word within the block that is known to hold it.
 
-    To multiply these few again is faster than to look for the places of the maxima of columns in every block.
+    Multiplying these few again is faster than finding the rows of the column maxima in every block.
     """
     backward = np.full(len(B), -1)
 
@@ -159,16 +160,16 @@ def from_similarity_distributions(
     r"""Pair words without any seed: translations have similar distributions of similarities to other words.
 
     The rows of :math:`\sqrt{X X^\top}`, sorted, no longer depend on which word is which, nor on the dimension. They
-    are normalised as vectors are and compared by CSLS, both ways.
+    are normalised like vectors and compared by CSLS, in both directions.
 
     Parameters
     ----------
     X, Z : ndarray of shape (n, d1), (m, d2)
         Normalised vocabularies, the most frequent words first.
     max_words : int
-        How many of the first words of each side are used; as many of both.
+        Number of words of each side that are used, the first ones; the same number on both sides.
     k : int
-        Neighbours of CSLS.
+        Number of neighbours of CSLS.
 
     Returns
     -------

@@ -78,7 +78,7 @@ class ICP(BaseAligner):
         The pairs of the last round, which the map was fitted on.
     consistency_ : float
         Mean reciprocal rank, by cosine, of half of the pairs that are each other's best translation under a rotation
-        learned from the other half, among the 3,000 most frequent words.
+        learned from the other half, among the 2,000 most frequent words.
     chance_consistency_ : float
         The same after refining random rotations.
     collapsed_ : bool

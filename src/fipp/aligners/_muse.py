@@ -85,7 +85,7 @@ class MUSE(BaseAligner):
         With ``"adversarial"``, the criterion of each game, refined.
     consistency_ : float
         With ``"adversarial"``, the mean reciprocal rank, by cosine, of half of the pairs that are each other's best
-        translation under a rotation learned from the other half, among the 3,000 most frequent words.
+        translation under a rotation learned from the other half, among the 2,000 most frequent words.
     chance_consistency_ : float
         The same after refining random rotations. In few dimensions pairs by chance agree with each other too.
     collapsed_ : bool
