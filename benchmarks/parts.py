@@ -21,7 +21,6 @@ PARTS = {
     "spectral + local": Local(Spectral()),
     "spectral + ranking": Ranking(Spectral()),
     "spectral + self-learning, all found pairs alike": SelfLearning(Spectral(), learned_weight=0.3, weighting=None),
-    "spectral + self-learning, filter's weights": SelfLearning(Spectral(), learned_weight=0.3, weighting="filter"),
     "spectral + self-learning": SelfLearning(Spectral(), learned_weight=0.3),
     "spectral + self-learning + local": Local(SelfLearning(Spectral(), learned_weight=0.3)),
     "spectral + self-learning + 6 steps of ranking": SelfLearning(Spectral(), learned_weight=0.3, ranking_steps=6),

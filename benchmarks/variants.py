@@ -11,7 +11,7 @@ from fipp.aligners import METHODS
 
 VARIANTS = {
     "VecMap, supervised": METHODS["vecmap"],
-    "VecMap, supervised, `regularization=0`": VecMap(regularization=0),
+    "VecMap, supervised, `ridge=0`": VecMap(ridge=0),
     "VecMap, semi-supervised, 20,000 words a side": METHODS["vecmap-semi"],
     "VecMap, semi-supervised, 4,000 words a side": VecMap("semi-supervised", max_words=4000),
     "VecMap, unsupervised, 4,000 words a side": VecMap("unsupervised", max_words=4000),
@@ -23,7 +23,7 @@ VARIANTS = {
 NONE = "none"
 RUNS = {
     "VecMap, supervised": [("en-fr", "1k"), ("en-fr", "5k")],
-    "VecMap, supervised, `regularization=0`": [("en-fr", "1k"), ("en-fr", "5k")],
+    "VecMap, supervised, `ridge=0`": [("en-fr", "1k"), ("en-fr", "5k")],
     "VecMap, semi-supervised, 20,000 words a side": [("en-fr", "1k")],
     "VecMap, semi-supervised, 4,000 words a side": [("en-fr", "1k")],
     "VecMap, unsupervised, 4,000 words a side": [("en-fr", NONE), ("en-fi", NONE)],

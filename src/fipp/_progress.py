@@ -37,10 +37,10 @@ class Steps:
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress, self.total = progress, total
         self.done = 0
-        self._told = 0
+        self._told = -1
 
     def __call__(self, count: int = 1) -> None:
-        """Tell that ``count`` more steps are done."""
+        """Tell that ``count`` more steps are done; 0 tells that work has begun."""
         self.done += count
         self._tell(self.done * _FINE)
 

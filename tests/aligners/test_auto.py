@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from fipp import Alignment, Auto, FippWarning, Local, Procrustes, SelfLearning, Spectral, Vectors
 from fipp._deadline import Deadline
+from fipp._progress import Steps
 from fipp.aligners._auto_search import Search
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._score import reciprocal_ranks, reciprocal_ranks_by_cosine_and_csls
@@ -187,7 +188,7 @@ def test_without_any_budget_or_time_there_still_is_a_model_and_a_warning(spaces,
 
 
 def test_a_budget_leaves_out_what_it_has_not_enough_for_and_tries_the_rest(spaces, chosen):
-    work = {stage.name: stage.work for stage in Search(*spaces, pairs(0, SEED), 0, 20_000)._stages()}
+    work = {stage.name: stage.work for stage in Search(*spaces, pairs(0, SEED), 0, 20_000).stages()}
     budget = sum(work.values()) - work["ranking"]
     with pytest.warns(FippWarning, match=r"has not tried ranking \(.*budget=1 tries everything"):
         aligner = Auto(budget=budget * (1 + 1e-9)).fit(*spaces, pairs(0, SEED))
@@ -211,9 +212,9 @@ def test_a_budget_leaves_out_what_it_has_not_enough_for_and_tries_the_rest(space
 def test_the_default_budget_is_enough_for_a_million_words_and_for_plain_methods_on_more(max_words, n_pairs, left_out):
     vocabulary = np.broadcast_to(np.float32(1), (max_words, 300))
     search = Search(vocabulary, vocabulary, pairs(0, n_pairs), 0, 20_000)
-    stages = [stage._replace(run=lambda: search.trials.append(None)) for stage in search._stages()]
-    search._stages = lambda: stages
-    search.run(Auto().budget, Deadline(None), None)
+    stages = [stage._replace(run=lambda: search.trials.append(None)) for stage in search.stages()]
+    search.stages = lambda: stages
+    search.run(Auto().budget, Deadline(None), Steps(None, 6))
     assert {skipped.stage for skipped in search.skipped} == left_out and len(search.trials) == 5 - len(left_out)
 
 
@@ -223,7 +224,7 @@ def test_the_manual_has_the_work_that_is_estimated():
     assert len(rows) == 4
     for words, figures in rows:
         vocabulary = np.broadcast_to(np.float32(1), (int(words.replace(",", "")), 300))
-        work = [stage.work for stage in Search(vocabulary, vocabulary, pairs(0, 5000), 0, 20_000)._stages()]
+        work = [stage.work for stage in Search(vocabulary, vocabulary, pairs(0, 5000), 0, 20_000).stages()]
         *told, total = figures.split(" | ")
         assert [re.match(r"[\d.]+", each)[0] for each in told] == [f"{each:.1f}" for each in work]
         tried = sum(work[i] for i, each in enumerate(told) if "left out" not in each)

@@ -9,10 +9,10 @@ from sklearn.base import clone
 
 from fipp import CCA, PLS, Alignment, LowRank, Ridge, Vectors
 from fipp.aligners import METHODS
-from fipp.aligners._ridge import _PENALTIES
+from fipp.aligners._regression import _PENALTIES
 from fipp.evaluate import bli
 
-LINEAR = [CCA(), CCA(whiten=False), PLS(), Ridge(), LowRank(8)]
+LINEAR = [CCA(), CCA(0.0, 0.0, whiten=0.0), PLS(), Ridge(), LowRank(8)]
 
 
 @pytest.fixture
@@ -42,9 +42,20 @@ def test_true_cca_whitens_both_sides_of_the_seed(noisy):
 
 def test_the_rotation_only_variant_of_cca_is_orthogonal(noisy):
     X, Y = noisy
-    aligner = CCA(whiten=False).fit(X, Y)
+    aligner = CCA(0.0, 0.0, whiten=0.0).fit(X, Y)
     np.testing.assert_allclose(aligner.map_.T @ aligner.map_, np.eye(14), atol=1e-4)
     np.testing.assert_allclose(aligner.target_map_.T @ aligner.target_map_, np.eye(14), atol=1e-4)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.2])
+def test_partly_whitened_canonical_directions_are_scaled_by_a_power_of_the_covariances(noisy, ridge):
+    X, Y = noisy
+    whitened, partly = (CCA(ridge, 0.5, whiten=whiten, preprocess=None).fit(X, Y) for whiten in (1.0, 0.4))
+    for side, full, part in ((X, whitened.map_, partly.map_), (Y, whitened.target_map_, partly.target_map_)):
+        covariance = side.T.astype(float) @ side / len(side)
+        ridged = covariance + ridge * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+        undo = np.real(scipy.linalg.fractional_matrix_power(ridged, 0.3))
+        np.testing.assert_allclose(part, undo @ full, atol=1e-4)
 
 
 def test_pls_is_scikit_learns_plssvd_up_to_signs(noisy):
@@ -58,19 +69,24 @@ def test_pls_is_scikit_learns_plssvd_up_to_signs(noisy):
     np.testing.assert_allclose(np.abs(aligner.transform_target(Y)), np.abs(target) / factor, atol=2e-3)
 
 
+def mean_eigenvalue(X):
+    return np.square(X, dtype=float).sum() / X.shape[1]
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 def test_ridge_is_scikit_learns(noisy, intercept):
     X, Y = noisy
+    alpha = 2.0 * mean_eigenvalue(X - X.mean(axis=0) if intercept else X)
     aligner = Ridge(2.0, intercept=intercept, preprocess=None).fit(X, Y)
-    reference = sklearn.linear_model.Ridge(2.0, fit_intercept=intercept).fit(X.astype(float), Y.astype(float))
+    reference = sklearn.linear_model.Ridge(alpha, fit_intercept=intercept).fit(X.astype(float), Y.astype(float))
     np.testing.assert_allclose(aligner.transform(X), reference.predict(X.astype(float)), atol=1e-3)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_penalty_is_the_one_that_leaving_out_each_pair_in_turn_would_choose(noisy, intercept):
     X, Y = (side[:60].astype(float) for side in noisy)
-    found = Ridge(intercept=intercept, preprocess=None).fit(X, Y).alpha_
     centred = X - X.mean(axis=0) if intercept else X
+    found = Ridge(intercept=intercept, preprocess=None).fit(X, Y).ridge_ * mean_eigenvalue(centred)
     penalties = np.array(_PENALTIES) * np.linalg.svd(centred, compute_uv=False)[0] ** 2
 
     def score(alpha):
@@ -91,8 +107,9 @@ def test_the_penalty_is_the_one_that_leaving_out_each_pair_in_turn_would_choose(
 
 def test_reduced_rank_regression_is_the_best_map_of_its_rank(noisy, rng):
     X, Y = (side.astype(float) for side in noisy)
-    alpha, rank = 3.0, 4
-    W = LowRank(rank, alpha=alpha, intercept=False, preprocess=None).fit(X, Y).map_.astype(float)
+    ridge, rank = 0.05, 4
+    alpha = ridge * mean_eigenvalue(X)
+    W = LowRank(rank, ridge=ridge, intercept=False, preprocess=None).fit(X, Y).map_.astype(float)
 
     def loss(W):
         return np.square(X @ W - Y).sum() + alpha * np.square(W).sum()

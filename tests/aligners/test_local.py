@@ -51,7 +51,7 @@ def test_a_planted_rotation_needs_no_mending_and_gets_none(rng):
     assert bli(aligner.transform(X), aligner.transform_target(Y), held_out, held_out).mrr == 1
 
 
-@pytest.mark.parametrize("settings", [{}, {"strength": 0.9, "n_neighbours": 5, "sharpness": 3.0}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"strength": 0.9, "n_neighbours": 5, "beta": 3.0}], ids=str)
 def test_the_formula_is_that_of_a_loop_over_words_and_pairs(settings, spaces):
     X, Y = spaces
     aligner = Local(Procrustes(), **settings).fit(X, Y, pairs(0, 50))
@@ -65,7 +65,7 @@ def test_the_formula_is_that_of_a_loop_over_words_and_pairs(settings, spaces):
     for row, word in enumerate(plain.transform(X[200:240])):
         z = unit(word)
         cosines = sorted(((z @ unit(p), j) for j, p in enumerate(sources)), reverse=True)[: aligner.n_neighbours]
-        weights = [np.exp(aligner.sharpness * cosine) for cosine, _ in cosines]
+        weights = [np.exp(aligner.beta * cosine) for cosine, _ in cosines]
         pull = sum(w * (unit(targets[j]) - unit(sources[j])) for w, (_, j) in zip(weights, cosines, strict=True))
         expected = z + aligner.strength * max(cosines[0][0], 0) * pull / sum(weights)
         np.testing.assert_allclose(found[row], expected, atol=1e-5)
@@ -151,7 +151,7 @@ def test_settings_of_the_inner_aligner_can_be_reached_and_cloned():
     assert copied.get_params()["aligner__ridge"] == 0.7 and copied.strength == 0.2
 
 
-@pytest.mark.parametrize("wrong", [{"strength": -1}, {"n_neighbours": 0}, {"sharpness": -1}], ids=str)
+@pytest.mark.parametrize("wrong", [{"strength": -1}, {"n_neighbours": 0}, {"beta": -1}], ids=str)
 def test_invalid_settings_are_refused_and_named(wrong, spaces):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Local(**wrong).fit(*spaces)

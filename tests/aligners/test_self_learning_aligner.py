@@ -8,8 +8,7 @@ from sklearn.base import clone
 
 from fipp import FIPP, Alignment, FippError, FippWarning, Local, Procrustes, Ridge, SelfLearning, Spectral, Vectors
 from fipp.aligners._consistency import SURE, beats_chance, consistency
-from fipp.aligners._self_learning import Learned, Round, chance_consistency, plan
-from fipp.aligners._trust import agreement, confidence
+from fipp.aligners._self_learning import FoundPairs, Round, chance_consistency, confidence, plan
 from fipp.aligners._wrapper import fit_weighted
 from fipp.evaluate import bli
 
@@ -229,28 +228,6 @@ def test_invalid_settings_are_refused_and_named(wrong, spaces):
         SelfLearning(**wrong).fit(*spaces)
 
 
-def test_pairs_on_which_both_spaces_agree_count_for_more_by_the_filter(rng):
-    X = rng.standard_normal((60, 8)).astype(np.float32)
-    Y = X @ np.linalg.qr(rng.standard_normal((8, 8)))[0].astype(np.float32)
-    known = pairs(0, 60)
-    known[:6, 1] = np.roll(known[:6, 1], 1)
-    weights = agreement(X, Y, known)
-    assert weights[:6].max() < weights[6:].min() and weights.mean() == pytest.approx(1)
-    fipp = FIPP(0.05, weighting="published").fit(X, Y, known)
-    np.testing.assert_allclose(weights / weights.max(), fipp.weights_, rtol=1e-4)
-
-
-def test_the_filter_weighs_what_self_learning_fits(rng):
-    X = rng.standard_normal((200, 10)).astype(np.float32)
-    Y = (X @ np.linalg.qr(rng.standard_normal((10, 10)))[0] + 0.4 * rng.standard_normal((200, 10))).astype(np.float32)
-    known = pairs(0, 60)
-    learned = SelfLearning(n_iterations=1, weighting="filter", learned_weight=0.5).fit(X, Y, known)
-    everything = np.concatenate([known, learned.induced_pairs_])
-    weights = np.where(np.arange(len(everything)) < 60, 1, 0.5) * agreement(X, Y, everything)
-    expected = fit_weighted(Spectral(), X, Y, everything, weights)
-    np.testing.assert_array_equal(learned.transform(X), expected.transform(X))
-
-
 def test_found_pairs_count_by_the_square_of_their_rank_by_csls(rng):
     X = rng.standard_normal((200, 10)).astype(np.float32)
     Y = (X @ np.linalg.qr(rng.standard_normal((10, 10)))[0] + 0.4 * rng.standard_normal((200, 10))).astype(np.float32)
@@ -286,7 +263,7 @@ def test_ranking_moves_the_map_by_the_known_pairs_and_the_trusted_half_of_the_fo
     plain, refined = (SelfLearning(ranking_steps=steps).fit(X, Y, known) for steps in (0, 2))
     np.testing.assert_array_equal(plain.induced_pairs_, refined.induced_pairs_)
     csls = np.arange(len(plain.induced_pairs_), dtype=np.float32)
-    half = Learned(plain.induced_pairs_, csls).trusted()
+    half = FoundPairs(plain.induced_pairs_, csls).trusted()
     np.testing.assert_array_equal(half, plain.induced_pairs_[-(len(csls) // 2) :])
     assert np.abs(plain.map_ - refined.map_).max() > 1e-4
     assert refined.score(X, Y) > plain.score(X, Y) - 0.02

@@ -9,7 +9,7 @@ import pytest
 import fipp
 from fipp import Alignment, Auto, FippError, FippWarning, Unsupervised, Vectors
 from fipp._inputs import words_spelled_alike
-from fipp.aligners import _seedless_pairs
+from fipp.aligners import _unsupervised
 
 N = 800
 
@@ -36,7 +36,7 @@ def alike():
 
 @pytest.fixture
 def without_pot(monkeypatch):
-    monkeypatch.setattr(_seedless_pairs, "can_couple", lambda: False)
+    monkeypatch.setattr(_unsupervised, "can_couple", lambda: False)
 
 
 def guesses(n_right=60, n_wrong=90):
@@ -105,8 +105,8 @@ def test_unrelated_spaces_are_refused_whatever_is_spelled_alike(words, without_p
 
 
 def test_a_coupling_is_tried_only_after_the_others_have_failed(alike, words, monkeypatch):
-    monkeypatch.setattr(_seedless_pairs, "can_couple", lambda: True)
-    monkeypatch.setattr(_seedless_pairs, "by_coupling", lambda X, Y: guesses())
+    monkeypatch.setattr(_unsupervised, "can_couple", lambda: True)
+    monkeypatch.setattr(_unsupervised, "by_coupling", lambda X, Y: guesses())
     aligner = Unsupervised().fit(*alike)
     assert aligner.start_ == "gromov-wasserstein" and right(aligner.induced_pairs_) > 0.98
     assert list(starts(aligner)) == ["similarities", "gromov-wasserstein"]
@@ -148,10 +148,10 @@ def test_words_are_coupled_by_pot_if_asked_for():
 
 def test_a_coupling_that_cannot_be_calculated_is_a_start_that_failed(alike, monkeypatch):
     def refuse(*_, **__):
-        raise FippError("epsilon is too small")
+        raise FippError("entropy is too small")
 
-    monkeypatch.setattr(_seedless_pairs, "can_couple", lambda: True)
-    monkeypatch.setattr(_seedless_pairs.GromovWasserstein, "fit", refuse)
+    monkeypatch.setattr(_unsupervised, "can_couple", lambda: True)
+    monkeypatch.setattr(_unsupervised.GromovWasserstein, "fit", refuse)
     with pytest.raises(FippError, match=r"has failed.*0\.00 from words that a Gromov-Wasserstein"):
         Unsupervised().fit(*alike)
 

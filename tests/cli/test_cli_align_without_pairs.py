@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from fipp import Alignment, Lexicon, Vectors
-from fipp.aligners import _seedless_pairs
+from fipp.aligners import _unsupervised
 
 N, SHARED = 600, 80
 
 
 @pytest.fixture(autouse=True)
 def without_pot(monkeypatch):
-    monkeypatch.setattr(_seedless_pairs, "can_couple", lambda: False)
+    monkeypatch.setattr(_unsupervised, "can_couple", lambda: False)
 
 
 @pytest.fixture

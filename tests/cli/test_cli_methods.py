@@ -14,7 +14,7 @@ def test_every_method_is_listed_with_what_it_needs(run):
     assert list(told) == list(METHODS)
     assert told["vecmap-unsupervised"]["learns_from"] == "nothing"
     assert told["vecmap-identical"]["learns_from"] == "identical words"
-    assert told["ridge"]["settings"]["alpha"] == "auto"
+    assert told["ridge"]["settings"]["ridge"] == "auto"
     assert "[bold]" not in run("methods").stdout
 
 

@@ -2,23 +2,21 @@
 
 from fipp.aligners._auto import Auto
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._bootstrap import BootstrapProcrustes
-from fipp.aligners._cca import CCA, PLS
-from fipp.aligners._dlv import DLV
 from fipp.aligners._fipp import FIPP
-from fipp.aligners._gwa import GromovWasserstein
-from fipp.aligners._icp import ICP
 from fipp.aligners._local import Local
-from fipp.aligners._mlp import ResidualMLP
-from fipp.aligners._muse import MUSE
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
-from fipp.aligners._rcsls import RCSLS
-from fipp.aligners._ridge import LowRank, Ridge
+from fipp.aligners._regression import LowRank, ResidualMLP, Ridge
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._unsupervised import Unsupervised
-from fipp.aligners._vecmap import VecMap
+from fipp.aligners.published._bootstrap import DLV, BootstrapProcrustes
+from fipp.aligners.published._cca import CCA, PLS
+from fipp.aligners.published._gwa import GromovWasserstein
+from fipp.aligners.published._icp import ICP
+from fipp.aligners.published._muse import MUSE
+from fipp.aligners.published._rcsls import RCSLS
+from fipp.aligners.published._vecmap import VecMap
 
 METHODS: dict[str, BaseAligner] = {
     "fipp": FIPP(),
@@ -26,7 +24,7 @@ METHODS: dict[str, BaseAligner] = {
     "procrustes": Procrustes(),
     "proc-b": BootstrapProcrustes(),
     "cca": CCA(),
-    "cca-rotation": CCA(whiten=False, preprocess=None),
+    "cca-rotation": CCA(0.0, 0.0, whiten=0.0, preprocess=None),
     "pls": PLS(),
     "dlv": DLV(),
     "rcsls": RCSLS(),

@@ -1,26 +1,25 @@
-"""The method chosen for these vectors and these pairs, on pairs held out."""
+"""The best method for given vectors and pairs, chosen on held-out pairs."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
 from fipp._deadline import Deadline
+from fipp._progress import Progress, Steps
 from fipp.aligners._auto_search import Search, Skipped
+from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippWarning, warn
-from fipp.linalg import Progress
 
-# With fewer source words too few can be held out to tell anything; self-learning is what helps then.
+# With fewer source words, too few can be held out to compare methods; self-learning is what helps then.
 _FEWEST_TO_CHOOSE = 200
 
 
@@ -28,47 +27,45 @@ class Auto(WrappingAligner):
     """The most accurate of several methods, chosen on pairs that are held out from the seed.
 
     First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. The best of
-    them is tried with self-learning, after each of its rounds, found pairs counting less than known ones or as much;
+    them is tried with one and two rounds of self-learning, in which found pairs count less than known ones or as much;
     then with its map refined by `Ranking`, and with local corrections. Held-out words are looked up among all target
     words by cosine and by CSLS, and the mean of both reciprocal ranks decides; self-learning must be better by a
-    standard error of the difference. What is chosen is fitted again on the whole seed. From fewer than 200 source words
-    nothing is chosen: self-learning over a growing vocabulary and a few steps of ranking are taken, with a warning if
-    the found pairs do not hold together. Without known pairs, from guesses such as words spelled alike or from nothing,
-    it is `Unsupervised`.
+    standard error of the difference. The chosen method is fitted again on the whole seed. With fewer than 200 source
+    words, nothing is chosen: it is self-learning over a growing vocabulary with a few steps of ranking, and a warning
+    if the found pairs do not hold together. Without known pairs, from guesses such as words spelled alike or from
+    nothing, it is `Unsupervised`.
 
     Parameters
     ----------
     budget : float, default=50
         How much work may be spent on trying methods, in trillions (10¹²) of multiply-adds. The work of each stage is
-        estimated from the sizes of the vocabularies and the seed, and a stage that the budget has not enough left for
-        is left out, with a warning; the ridges of `Spectral` are always tried. It is the same on every machine, so
-        that what is chosen depends on the data and the settings alone. Two vocabularies of 50,000 words in 300
-        dimensions take about 3, two of a million about 30; nothing of either is left out by default. A trillion takes
+        estimated from the sizes of the vocabularies and the seed. A stage for which not enough of the budget is left is
+        skipped, with a warning; the ridges of `Spectral` are always tried. The estimate is the same on every machine,
+        so that the choice depends on the data and the settings alone. Two vocabularies of 50,000 words in 300
+        dimensions take about 3, two of a million about 30; by default, nothing is skipped for either. A trillion takes
         about 40 seconds of one core.
     deadline : float, optional
-        Seconds after which no further stage begins, for those who must have an answer by then. A warning says what was
-        not tried; another run may then choose differently. By default no clock is looked at.
+        Seconds after which no further stage begins. A warning says what was not tried; another run may then choose
+        differently. By default, the choice does not depend on time.
     max_words : int, default=20000
         Words of either side that self-learning pairs in its last round.
     random_state : int, default=0
-        Which pairs are held out.
+        Decides which pairs are held out.
 
     Attributes
     ----------
     aligner_ : aligner
-        The one chosen, fitted on the whole seed.
+        The chosen aligner, fitted on the whole seed.
     chosen_ : str
         Its name.
     trials_ : list of dict
-        What was tried: names and mean reciprocal ranks, half by cosine and half by CSLS, with
-        standard errors.
+        The candidates that were tried: names and mean reciprocal ranks, averaged over cosine and CSLS, with standard
+        errors.
     skipped_ : list of dict
-        What was not tried: stages with their work and with what left them out, ``"budget"`` or
-        ``"deadline"``. Without known pairs, the starts that were not tried. Mostly empty.
-    pairs_ : ndarray of shape (c, 2)
-        The given pairs.
+        The stages that were not tried, with their work and the reason, ``"budget"`` or ``"deadline"``; without known
+        pairs, the starts that were not tried. Mostly empty.
     induced_pairs_ : ndarray of shape (k, 2)
-        Pairs that the chosen method found itself and ``aligner_`` was fitted on; often none.
+        Pairs that the chosen method found itself and on which ``aligner_`` was fitted; often none.
 
     Examples
     --------
@@ -80,10 +77,10 @@ class Auto(WrappingAligner):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "budget": [Interval(Real, 0, None, closed="left")],
-        "deadline": [Interval(Real, 0, None, closed="left"), None],
-        "max_words": [Interval(Integral, 1, None, closed="left")],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "budget": [NOT_NEGATIVE],
+        "deadline": [NOT_NEGATIVE, None],
+        "max_words": [AT_LEAST_1],
+        "random_state": [COUNT],
     }
 
     def __init__(
@@ -115,21 +112,21 @@ class Auto(WrappingAligner):
 
     def _choose(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         search = Search(X, Y, self.pairs_, self.random_state, self.max_words)
+        steps = Steps(progress, len(search.stages()) + 1)  # the last step fits the chosen method
         with warnings.catch_warnings():
             # Ignore warnings from candidates that may not be chosen.
             warnings.simplefilter("ignore", FippWarning)
-            search.run(self.budget, Deadline(self.deadline), progress)
+            search.run(self.budget, Deadline(self.deadline), steps)
             best = search.best.candidate
             self.chosen_, self.aligner_ = best.name, search.fit(best, None)
         self.trials_ = [trial.as_dict() for trial in search.trials]
         self.skipped_ = [skipped.as_dict() for skipped in search.skipped]
-        if progress is not None:
-            progress(1, 1)
+        steps.finish()
         for message in self._left_out(search.skipped, search.spent):
             warn(message)
 
     def _left_out(self, skipped: Sequence[Skipped], spent: float) -> Iterator[str]:
-        """Say what was not tried, why, and what to do about it."""
+        """Yield messages that say what was not tried, why, and what to do about it."""
         by_budget = [f"{each.stage} ({each.work:.2g})" for each in skipped if each.by == "budget"]
         by_deadline = [each.stage for each in skipped if each.by == "deadline"]
         if by_budget:

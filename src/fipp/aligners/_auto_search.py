@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -11,24 +12,23 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fipp._deadline import Deadline
+from fipp._progress import Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
-from fipp.aligners._ranking_descent import PAIRS_AT_ONCE
-from fipp.aligners._ridge import Ridge
+from fipp.aligners._ranking import PAIRS_AT_ONCE
+from fipp.aligners._regression import Ridge
 from fipp.aligners._score import reciprocal_ranks_by_cosine_and_csls
-from fipp.aligners._self_learning import RANKED_WORDS, Learned, Round, learn_in_rounds, plan
+from fipp.aligners._self_learning import RANKED_WORDS, FoundPairs, Learner, Round, plan
 from fipp.aligners._spectral import Spectral
-from fipp.aligners._work import Work
-from fipp.linalg import Progress
 
 _FOLDS = 5
-# Methods differ by a point or less, which few words cannot tell: three parts are held out in turn of fewer source words
-# than this, one of more than that, two between. More would take too long.
+# Methods differ by a point or less, which few words cannot show. With fewer source words than the first number, three
+# parts are held out in turn; with more than the second, one; in between, two. More would take too long.
 _FEW_WORDS, _MANY_WORDS = 1500, 6000
-# CSLS asks so many source words for hubs, which is enough to compare methods.
+# CSLS finds hubs among this many source words, which is enough to compare methods.
 _HUB_WORDS = 1000
 _RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _PLAIN: dict[str, BaseAligner] = {
@@ -37,38 +37,41 @@ _PLAIN: dict[str, BaseAligner] = {
     "fipp": FIPP(),
     "ridge": Ridge(),
 }
-# Rounds of self-learning; it stops after the one that held-out words like best.
+# Rounds of self-learning; the one with the best held-out score is the last.
 _ROUNDS = 2
 # Numbers of steps of refinement by ranking.
 _STEPS = (3, 6, 10)
-# What found pairs count beside known ones, in the rounds and as the first choice afterwards.
+# Weight of found pairs relative to known ones, in the rounds and as the first choice afterwards.
 _LEARNED_WEIGHT = 0.3
+# An eigendecomposition or a singular value decomposition of a d × d matrix takes about this many times d³.
+_DECOMPOSITION = 10
 
 
 class Candidate(NamedTuple):
-    """Something that could be chosen."""
+    """A method that could be chosen."""
 
     name: str
     aligner: BaseAligner
     """Unfitted."""
     rounds: int = 0
-    """Of self-learning; none without it."""
+    """Rounds of self-learning; 0 without it."""
     learned_weight: float = 1.0
-    """What found pairs count in the mean."""
+    """Mean weight of found pairs."""
     weighting: Literal["csls"] | None = "csls"
-    """Whether the nearer of them count for more."""
+    """Whether nearer pairs count for more."""
     steps: int = 0
-    """Of refinement by ranking."""
+    """Steps of refinement by ranking."""
     local: bool = False
+    """Whether there are local corrections."""
 
 
-class Trial(NamedTuple):
+class CandidateScore(NamedTuple):
     """How well a candidate did on every held-out word."""
 
     candidate: Candidate
     ranks: NDArray[np.float64]
     fitted: Sequence[BaseAligner]
-    """On what each part does not hold out."""
+    """One for each part, fitted on the pairs that it does not hold out."""
 
     @property
     def mrr(self) -> float:
@@ -85,7 +88,7 @@ class Stage(NamedTuple):
 
     name: str
     work: float
-    """In trillions of multiply-adds, with what fitting the chosen one on the whole seed will add."""
+    """In trillions of multiply-adds, including what the final fit of the chosen candidate will add."""
     run: Callable[[], None]
 
 
@@ -94,7 +97,7 @@ class Skipped(NamedTuple):
 
     stage: str
     work: float
-    """What it would have taken, in trillions of multiply-adds."""
+    """The work it would have taken, in trillions of multiply-adds."""
     by: Literal["budget", "deadline"]
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,46 +105,23 @@ class Skipped(NamedTuple):
 
 
 class Search:
-    """Everything tried so far.
-
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        Whole vocabularies.
-    pairs : ndarray of shape (c, 2)
-        Known pairs, some of which are held out in turn.
-    random_state : int
-        Which.
-    max_words : int
-        Of either side, for self-learning.
-    """
+    """The candidates tried so far on two vocabularies, with some of the known pairs held out in turn."""
 
     def __init__(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], random_state: int, max_words: int) -> None:
         self.X, self.Y, self.pairs, self.max_words = X, Y, pairs, max_words
         folds = held_out_parts(pairs[:, 0], folds=_FOLDS, random_state=random_state)
         sources = len(np.unique(pairs[:, 0]))
         self.parts = folds[: 3 if sources < _FEW_WORDS else 2 if sources < _MANY_WORDS else 1]
-        self.trials: list[Trial] = []
+        self.trials: list[CandidateScore] = []
         self.skipped: list[Skipped] = []
         self.spent = 0.0
-        self.best: Trial
-        self._found: dict[tuple[str, int | None], list[Learned]] = {}
+        self.best: CandidateScore
+        self._found: dict[tuple[str, int | None], list[FoundPairs]] = {}
 
-    def run(self, budget: float, deadline: Deadline, progress: Progress | None) -> None:
-        """Try every stage that the budget has enough left for when its turn comes, until a deadline; the first always.
-
-        Parameters
-        ----------
-        budget : float
-            Trillions of multiply-adds.
-        deadline : Deadline
-        progress : callable, optional
-            Called as ``progress(done, total)``; the fit of the chosen one is the last part.
-        """
-        stages = self._stages()
-        for done, stage in enumerate(stages):
-            if progress is not None:
-                progress(done, len(stages) + 1)
+    def run(self, budget: float, deadline: Deadline, steps: Steps) -> None:
+        """Try every stage for which enough of the budget is left, until a deadline; the first is always tried."""
+        steps(0)
+        for stage in self.stages():
             if self.trials and self.spent + stage.work > budget:
                 self.skipped.append(Skipped(stage.name, stage.work, "budget"))
             elif self.trials and deadline.passed:
@@ -149,8 +129,9 @@ class Search:
             else:
                 self.spent += stage.work
                 stage.run()
+            steps()
 
-    def _stages(self) -> list[Stage]:
+    def stages(self) -> list[Stage]:
         """List what is tried, each stage with the best of those before it."""
         (n, d1), (m, d2), c = self.X.shape, self.Y.shape, len(self.pairs)
         work, parts = Work(n, m, d1, d2, c), len(self.parts)
@@ -159,8 +140,8 @@ class Search:
         learn = work.learn(each.max_words for each in self._plan(self.pairs))
         rank = work.rank(max(_STEPS), min(PAIRS_AT_ONCE, c + min(self.max_words, n, m)), RANKED_WORDS)
         plain = len(_PLAIN) * (fit + score) + work.filter_gram()
-        # Found pairs count little after each round, and then in two more ways; self-learning and ranking are done once
-        # more if they are chosen.
+        # Found pairs count little after each round, and then in two more ways; self-learning and ranking are repeated
+        # on the whole seed if they are chosen.
         learned = (parts + 1) * learn + parts * (_ROUNDS + 2) * (fit + score)
         return [
             Stage("spectral", parts * (fit + len(_RIDGES) * score), self._try_spectral),
@@ -174,9 +155,9 @@ class Search:
         """Fit a candidate on all pairs, or on those that a part does not hold out."""
         pairs = self._pairs(held_out)
         if candidate.rounds:
-            found = self._learn(candidate.aligner, held_out)[candidate.rounds - 1]
-            weights = candidate.learned_weight, candidate.weighting
-            fitted = found.fit(self.X, self.Y, pairs, candidate.aligner, *weights)
+            learner = self._learner(candidate.aligner, held_out)
+            learner = replace(learner, weight=candidate.learned_weight, weighting=candidate.weighting)
+            fitted = learner.fit(self._find(candidate, held_out))
         else:
             fitted = clone(candidate.aligner).fit(self.X, self.Y, pairs)
         if candidate.steps:
@@ -186,36 +167,37 @@ class Search:
     def _refine(
         self, fitted: BaseAligner, candidate: Candidate, held_out: int | None, steps: Sequence[int]
     ) -> list[BaseAligner]:
-        """Refine by the known pairs and the more trusted half of those that were found, if any were."""
-        nothing = Learned.guessed(np.empty((0, 2), np.int64))
-        found = self._learn(candidate.aligner, held_out)[candidate.rounds - 1] if candidate.rounds else nothing
-        return found.refine(fitted, self.X, self.Y, self._pairs(held_out), steps)
+        """Refine by the known pairs and the more trusted half of the found ones, if there are any."""
+        found = self._find(candidate, held_out) if candidate.rounds else FoundPairs.none()
+        return self._learner(candidate.aligner, held_out).refine(fitted, found, steps)
 
     def _pairs(self, held_out: int | None) -> NDArray[np.int64]:
         return self.pairs if held_out is None else self.pairs[~self.parts[held_out]]
 
-    def _learn(self, aligner: BaseAligner, held_out: int | None) -> list[Learned]:
-        """Return what is found in each round over the whole vocabulary."""
-        key = repr(aligner), held_out
+    def _learner(self, aligner: BaseAligner, held_out: int | None) -> Learner:
+        return Learner(self.X, self.Y, self._pairs(held_out), aligner, _LEARNED_WEIGHT)
+
+    def _find(self, candidate: Candidate, held_out: int | None) -> FoundPairs:
+        """Return the pairs of a candidate's last round of self-learning; those of all rounds are kept."""
+        key = repr(candidate.aligner), held_out
         if key not in self._found:
-            pairs = self._pairs(held_out)
-            learning = learn_in_rounds(self.X, self.Y, pairs, aligner, self._plan(pairs), weight=_LEARNED_WEIGHT)
-            self._found[key] = list(learning)[-_ROUNDS:]
-        return self._found[key]
+            learner = self._learner(candidate.aligner, held_out)
+            self._found[key] = list(learner.rounds(self._plan(learner.known)))[-_ROUNDS:]
+        return self._found[key][candidate.rounds - 1]
 
     def _plan(self, pairs: NDArray[np.int64]) -> list[Round]:
         return plan(pairs, self.X, self.Y, self.max_words, _ROUNDS)
 
     def _try(
         self, candidates: Sequence[Candidate], fit_all: Callable[[int], Sequence[BaseAligner]] | None = None
-    ) -> list[Trial]:
+    ) -> list[CandidateScore]:
         """Score candidates, simpler ones first."""
         scored, fitted = [], []
         for number, part in enumerate(self.parts):
             fitted.append(fit_all(number) if fit_all else [self.fit(candidate, number) for candidate in candidates])
             scored.append(self._score(fitted[-1], self.pairs[part]))
         ranks, by_candidate = np.concatenate(scored, axis=1), zip(*fitted, strict=True)
-        trials = [Trial(*trial) for trial in zip(candidates, ranks, by_candidate, strict=True)]
+        trials = [CandidateScore(*trial) for trial in zip(candidates, ranks, by_candidate, strict=True)]
         self.trials += trials
         return trials
 
@@ -231,7 +213,7 @@ class Search:
         self.best = _best(self._try(candidates, lambda part: fit_all(self._pairs(part))))
 
     def _try_plain(self) -> None:
-        """Try methods with nothing to choose; they are as simple."""
+        """Try methods that are as simple and have nothing to choose."""
         self._try([Candidate(name, aligner) for name, aligner in _PLAIN.items()])
         self.best = _best(self.trials)
 
@@ -242,7 +224,7 @@ class Search:
         tried = self._try([_learning(name, aligner, rounds, weight) for rounds in range(1, _ROUNDS + 1)])
         self._take_if_clearly_better(_best(tried))
         if weight != 1:
-            # Found pairs count as much as known ones, the nearer ones for more, or all alike if most seem to be right.
+            # Found pairs count as much as known ones: the nearer ones for more, or all alike if most seem right.
             rounds = _best(tried).candidate.rounds
             heavier = _best(self._try([_learning(name, aligner, rounds, 1.0, kind) for kind in ("csls", None)]))
             self._take_if_better(heavier) if self.best.candidate.rounds else self._take_if_clearly_better(heavier)
@@ -256,7 +238,7 @@ class Search:
         self._take_if_better(_best(tried))
 
     def _try_local(self) -> None:
-        """Try the best with local corrections, which cost nothing to speak of."""
+        """Try the best with local corrections, which cost almost nothing."""
         best, linear = self.best.candidate, self.best.fitted
         corrected = best._replace(name=f"{best.name}, local corrections", local=True)
         (tried,) = self._try(
@@ -264,18 +246,18 @@ class Search:
         )
         self._take_if_better(tried)
 
-    def _take_if_better(self, trial: Trial) -> None:
+    def _take_if_better(self, trial: CandidateScore) -> None:
         if trial.mrr > self.best.mrr:
             self.best = trial
 
-    def _take_if_clearly_better(self, trial: Trial) -> None:
-        """Take what is better by more than a standard error of the difference."""
+    def _take_if_clearly_better(self, trial: CandidateScore) -> None:
+        """Take a candidate that is better by more than a standard error of the difference."""
         gain = trial.ranks - self.best.ranks
         if gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)):
             self.best = trial
 
 
-def _best(trials: Iterable[Trial]) -> Trial:
+def _best(trials: Iterable[CandidateScore]) -> CandidateScore:
     return max(trials, key=lambda trial: trial.mrr)
 
 
@@ -285,3 +267,55 @@ def _learning(
     times = f"{rounds} round{'s' if rounds > 1 else ''} of self-learning"
     pairs = "found pairs" if weighting else "all found pairs"
     return Candidate(f"{name}, {times}, {pairs} × {weight:g}", aligner, rounds, weight, weighting)
+
+
+class Work(NamedTuple):
+    """Estimates of the work on two vocabularies from their sizes alone, in trillions (10¹²) of multiply-adds.
+
+    Only matrix products are counted, which take nearly all of the time. How many pairs self-learning will find is not
+    known beforehand; the estimate assumes the largest possible number.
+
+    Examples
+    --------
+    >>> Work(n=50_000, m=50_000, d1=300, d2=300, c=4000).score(max_words=1800)
+    0.0315
+    """
+
+    n: int
+    """Source words."""
+    m: int
+    """Target words."""
+    d1: int
+    """Dimensions of the source."""
+    d2: int
+    """Dimensions of the target."""
+    c: int
+    """Known pairs."""
+
+    def fit(self) -> float:
+        """Fit a map in closed form: second moments of both vocabularies and of the pairs, and a few decompositions."""
+        moments = self.n * self.d1**2 + self.m * self.d2**2 + self.c * (self.d1 + self.d2) ** 2
+        return _trillions(moments + 3 * _DECOMPOSITION * max(self.d1, self.d2) ** 3)
+
+    def filter_gram(self) -> float:
+        """Make one pass over the Gram tiles of FIPP."""
+        return _trillions(self.c**2 * (self.d1 + self.d2))
+
+    def score(self, max_words: int) -> float:
+        """Map the target vocabulary, and compare it with ``max_words`` words."""
+        return _trillions(self.m * self.d2 * (self.d2 + max_words))
+
+    def learn(self, rounds: Iterable[int]) -> float:
+        """Find pairs in rounds of self-learning over given numbers of words: a fit, hubs, and mutual pairs in each."""
+        products = [2 * min(max_words, self.n) * min(max_words, self.m) * self.d2 for max_words in rounds]
+        return len(products) * self.fit() + _trillions(sum(products))
+
+    def rank(self, n_steps: int, n_pairs: int, max_words: int) -> float:
+        """Take steps of ranking: search ``max_words`` words in both directions every other step, map them in each."""
+        source, target = min(max_words, self.n), min(max_words, self.m)
+        searched = -(-n_steps // 2) * n_pairs * (source + target) * self.d2
+        return _trillions(searched + 2 * n_steps * (source + target) * self.d2**2)
+
+
+def _trillions(multiply_adds: float) -> float:
+    return multiply_adds / 1e12

@@ -1,9 +1,9 @@
-"""Local corrections: what the map gets wrong at known pairs is mended nearby."""
+"""Local corrections: the error of a map at known pairs is corrected nearby."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,40 +12,40 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from fipp._progress import Progress
 from fipp._validation import as_matrix
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._constraints import AT_LEAST_1, NOT_NEGATIVE
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner
-from fipp.linalg import Progress, ordered_map, row_blocks, unit_rows
+from fipp.linalg import ordered_map, row_blocks, unit_rows
 
 
 class Local(WrappingAligner):
-    r"""Any aligner, with what it gets wrong at the known pairs mended for the words near them.
+    r"""Any aligner, with its errors at the known pairs corrected for the words near them.
 
     .. math:: z(x) + η \max_j \cos(z(x), p_j) \sum_j w_j (q_j - p_j), \quad w_j ∝ e^{β \cos(z(x), p_j)}
 
-    over the known pairs nearest to x; z(x) is the mapped word at unit length, p_j and q_j are both sides of a known
-    pair in the shared space. The map is no longer linear, and the model keeps the known pairs' vectors.
+    The sum is over the known pairs nearest to x; z(x) is the mapped word at unit length, and p_j and q_j are both sides
+    of a known pair in the shared space. The map is no longer linear, and the model keeps the known pairs' vectors.
 
     Parameters
     ----------
     aligner : aligner, optional
-        What is corrected; `Spectral` without it.
+        The aligner to correct; `Spectral` by default.
     strength : float, default=0.4
-        η: how much is mended.
+        η: how much is corrected.
     n_neighbours : int, default=30
-        Known pairs that are looked at.
-    sharpness : float, default=15
+        Number of known pairs in the sum.
+    beta : float, default=15
         β: how much more the nearest of them count.
 
     Attributes
     ----------
     aligner_ : aligner
-        The one that is corrected.
+        The aligner that is corrected.
     anchors_, corrections_ : ndarray of shape (c, k)
         p and q − p.
-    pairs_ : ndarray of shape (c, 2)
-        The known pairs.
 
     Examples
     --------
@@ -62,19 +62,19 @@ class Local(WrappingAligner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "aligner": "no_validation",
-        "strength": [Interval(Real, 0, None, closed="left")],
-        "n_neighbours": [Interval(Integral, 1, None, closed="left")],
+        "strength": [NOT_NEGATIVE],
+        "n_neighbours": [AT_LEAST_1],
         # Larger ones would leave the range of float32.
-        "sharpness": [Interval(Real, 0, 1e30, closed="both")],
+        "beta": [Interval(Real, 0, 1e30, closed="both")],
     }
 
     def __init__(
-        self, aligner: Any = None, *, strength: float = 0.4, n_neighbours: int = 30, sharpness: float = 15.0
+        self, aligner: Any = None, *, strength: float = 0.4, n_neighbours: int = 30, beta: float = 15.0
     ) -> None:
         self.aligner = aligner
         self.strength = strength
         self.n_neighbours = n_neighbours
-        self.sharpness = sharpness
+        self.beta = beta
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         aligner = Spectral() if self.aligner is None else clone(self.aligner)
@@ -82,7 +82,7 @@ class Local(WrappingAligner):
 
     @classmethod
     def correcting(cls, fitted: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> Self:
-        """Return the corrections of an aligner that is fitted already, perhaps on more than these pairs."""
+        """Return the corrections of a fitted aligner, which may have been fitted on more than these pairs."""
         local = cls(clone(fitted))
         local._check(X, Y, pairs)
         local._correct(fitted, X, Y)
@@ -94,7 +94,7 @@ class Local(WrappingAligner):
         self.corrections_ = unit_rows(fitted.transform_target(Y[self.pairs_[:, 1]])) - self.anchors_
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return source vectors in the shared space, of unit length before they are mended.
+        """Return source vectors in the shared space, scaled to unit length before they are corrected.
 
         Parameters
         ----------
@@ -108,21 +108,21 @@ class Local(WrappingAligner):
         X = as_matrix(X, "X", n_columns=self.n_features_in_)
         Z = unit_rows(self.aligner_.transform(X))
 
-        def mend(rows: slice) -> None:
-            Z[rows] += self._mending(Z[rows])
+        def correct(rows: slice) -> None:
+            Z[rows] += self._correction(Z[rows])
 
-        for _ in ordered_map(mend, row_blocks(len(Z))):
+        for _ in ordered_map(correct, row_blocks(len(Z))):
             pass
         return Z
 
-    def _mending(self, Z: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _correction(self, Z: NDArray[np.float32]) -> NDArray[np.float32]:
         cosines = Z @ self.anchors_.T
         nearest = cosines.max(axis=1, keepdims=True)
         count = min(self.n_neighbours, cosines.shape[1])
         farthest = np.partition(cosines, -count, axis=1)[:, -count, None]
-        weights = np.exp(np.float32(self.sharpness) * (cosines - nearest))
+        weights = np.exp(np.float32(self.beta) * (cosines - nearest))
         weights[cosines < farthest] = 0
         weights *= np.float32(self.strength) * np.maximum(nearest, 0) / weights.sum(axis=1, keepdims=True)
-        mending: NDArray[np.float32] = weights @ self.corrections_
-        mending[~Z.any(axis=1)] = 0
-        return mending
+        correction: NDArray[np.float32] = weights @ self.corrections_
+        correction[~Z.any(axis=1)] = 0
+        return correction

@@ -1,88 +1,82 @@
-"""Refinement by ranking: known pairs nearer to each other than the words that get in between."""
+"""Refinement by ranking: known pairs are brought nearer to each other than to the words that rank between them."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
+from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE, SMALLER_SHARE
 from fipp.aligners._holdout import EarlyStopping, enough_parts
-from fipp.aligners._ranking_descent import Descent, Loss, Words
-from fipp.aligners._ranking_loss import contrastive, relaxed_csls
+from fipp.aligners._ranking_loss import Contest, relaxed_csls
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippError, FippWarning
-from fipp.linalg import Progress, matmul_blocks, unit_rows
-from fipp.retrieve import best_reciprocal_ranks
+from fipp.linalg import cross_products, matmul_blocks, unit_rows
+from fipp.retrieve import best_reciprocal_ranks, neighbours
 
-# With fewer source words too few can be held out to tell a gain from chance.
+# With fewer source words, too few can be held out to tell a gain from chance.
 _FEWEST_TO_CHOOSE = 50
-# Held-out words are looked up among so many of the first target words, and their own translations.
+# Held-out words are looked up among this many of the first target words, and their own translations.
 _CANDIDATES = 50_000
 # Steps without a better held-out score after which no better one is expected.
 _PATIENCE = 3
+# Finding the nearest words takes the longest, and they change slowly: they are found again after this many steps.
+_STEPS_PER_CONTEST = 2
+PAIRS_AT_ONCE = 5_000
+"""If there are more pairs, this many are drawn for each contest."""
 
 
 class Ranking(WrappingAligner):
-    r"""Any linear aligner, its maps refined so that known pairs rank before the words that get in between.
+    r"""Any linear aligner, with its maps refined so that known pairs rank before the words between them.
 
-    .. math:: \min_{P, Q} \ \tfrac12 \sum_{(i, j)} -\log \frac{e^{\cos(z_i P,\, t_j Q) / τ}}
-              {\sum_m e^{\cos(z_i P,\, t_m Q) / τ}} - \log \frac{e^{\cos(z_i P,\, t_j Q) / τ}}
-              {\sum_m e^{\cos(z_m P,\, t_j Q) / τ}}
+    .. math:: \min_{P, Q} \ \sum_{(i, j)} -2 \cos(z_i P, t_j Q)
+              + \frac1k \sum_{m ∈ N(z_i P)} \cos(z_i P, t_m Q) + \frac1k \sum_{m ∈ N(t_j Q)} \cos(z_m P, t_j Q)
 
-    over the known pairs, z and t being both sides as the aligner maps them. m runs over the words of all pairs and over
-    hard negatives: the nearest of the frequent words, found again every few steps. ``loss="rcsls"`` minimises minus the
-    mean CSLS of the pairs instead: −2 cos(z_i P, t_j Q) plus the mean cosines of z_i P and t_j Q with the words nearest
-    to them. P and Q begin as the identity, and a few steps along the gradient are all that helps: how many, pairs held
-    out from the seed tell by their mean reciprocal rank. A gain within a standard error counts for none, and then no
-    step is taken.
+    The sum, minus the CSLS of the pairs, is over the known pairs; z and t are both sides as the aligner maps them, and
+    N are the k nearest of the frequent words on the other side, found again every few steps. P and Q begin as the
+    identity, and only a few steps along the gradient help: their number is the one with the best mean reciprocal rank
+    of pairs held out from the seed. A gain within a standard error does not count, and no step is then taken.
 
     Parameters
     ----------
     aligner : aligner, optional
-        What is refined; `Spectral` without it.
-    loss : {"contrastive", "rcsls"}, default="rcsls"
-        What is minimised.
+        The aligner to refine; `Spectral` by default.
     target : {"mapped", "fixed"}, default="mapped"
-        Whether the target is mapped by Q, or left as the aligner has it.
+        Whether the target is mapped by Q, or left as the aligner maps it.
     learning_rate : float, default=0.02
-        Length of the first step, relative to that of P and Q as they begin; the others are as long as their gradients
-        are relative to the first.
+        Length of the first step, relative to the initial P and Q; the lengths of further steps are proportional to
+        their gradients.
     n_steps : int, default=20
-        Number of steps, at most.
-    temperature : float, default=0.05
-        τ: the lower, the more the nearest of the wrong words count. Not used by ``"rcsls"``.
+        Maximum number of steps.
     n_neighbours : int, default=10
-        The nearest words that each word of a pair is ranked against.
+        k.
     max_words : int, default=20000
-        They are looked for among so many of the first words of either side.
+        Neighbours are looked for among this many of the first words of either side.
     holdout : float or None, default=0.2
-        Share of the source words that is held out to count the steps; as many such shares in turn as make 400 words.
-        None takes all ``n_steps``.
+        Share of the source words that is held out to count the steps; several such shares are held out in turn until
+        they make 400 words. None takes all ``n_steps``.
     random_state : int, default=0
-        Which words are held out, and which of more than 5,000 pairs a step looks at.
+        Decides which words are held out, and which pairs a step looks at if there are more than 5,000.
 
     Attributes
     ----------
     aligner_ : aligner
-        The one that is refined, with P and Q in its maps.
+        The refined aligner, with P and Q in its maps.
     n_steps_ : int
         Number of steps.
-    validation_scores_ : ndarray
+    holdout_scores_ : ndarray
         Mean reciprocal rank of the held-out words before the first step and after each; empty without them.
     losses_ : ndarray of shape (n_steps_,)
         The loss before each step.
-    pairs_ : ndarray of shape (c, 2)
-        The known pairs.
 
     Examples
     --------
@@ -93,74 +87,65 @@ class Ranking(WrappingAligner):
     'eau'
     """
 
-    default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"loss": ("contrastive", "rcsls")}
+    default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"learning_rate": (0.01, 0.02, 0.05)}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "aligner": "no_validation",
-        "loss": [StrOptions({"contrastive", "rcsls"})],
         "target": [StrOptions({"mapped", "fixed"})],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "n_steps": [Interval(Integral, 0, None, closed="left")],
-        "temperature": [Interval(Real, 0, None, closed="neither")],
-        "n_neighbours": [Interval(Integral, 1, None, closed="left")],
-        "max_words": [Interval(Integral, 1, None, closed="left")],
-        "holdout": [Interval(Real, 0, 0.5, closed="right"), None],
-        "random_state": [Interval(Integral, 0, None, closed="left")],
+        "learning_rate": [POSITIVE],
+        "n_steps": [COUNT],
+        "n_neighbours": [AT_LEAST_1],
+        "max_words": [AT_LEAST_1],
+        "holdout": [SMALLER_SHARE, None],
+        "random_state": [COUNT],
     }
 
     def __init__(
         self,
         aligner: Any = None,
         *,
-        loss: Literal["contrastive", "rcsls"] = "rcsls",
         target: Literal["mapped", "fixed"] = "mapped",
         learning_rate: float = 0.02,
         n_steps: int = 20,
-        temperature: float = 0.05,
         n_neighbours: int = 10,
         max_words: int = 20_000,
         holdout: float | None = 0.2,
         random_state: int = 0,
     ) -> None:
         self.aligner = aligner
-        self.loss = loss
         self.target = target
         self.learning_rate = learning_rate
         self.n_steps = n_steps
-        self.temperature = temperature
         self.n_neighbours = n_neighbours
         self.max_words = max_words
         self.holdout = holdout
         self.random_state = random_state
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        def tick(steps: int) -> None:
-            if progress is not None:
-                progress(steps, 2 * self.n_steps + 1)
-
-        self.n_steps_ = self._best_number_of_steps(X, Y, tick)
+        steps = Steps(progress, 2 * self.n_steps + 1)
+        self.n_steps_ = self._best_number_of_steps(X, Y, steps)
         self.aligner_ = self._start(X, Y, self.pairs_)
-        tick(self.n_steps + 1)
+        steps(self.n_steps + 1 - steps.done)
         descent = self._descent(self.aligner_, X, Y, self.pairs_)
-        for step in range(self.n_steps_):
+        for _ in range(self.n_steps_):
             descent.step()
-            tick(self.n_steps + 1 + step)
+            steps()
         self.losses_ = np.array(descent.losses)
         if self.n_steps_:
-            _fold(self.aligner_, descent.P, descent.Q if self.target == "mapped" else None)
-        tick(2 * self.n_steps + 1)
+            self._fold(self.aligner_, descent)
+        steps.finish()
 
     def refine(
         self, fitted: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], steps: Sequence[int]
     ) -> list[BaseAligner]:
-        """Return a fitted linear aligner as it is after each of several numbers of steps; it stays as it is itself."""
+        """Return copies of a fitted linear aligner, refined by each of several numbers of steps."""
         descent = self._descent(fitted, X, Y, pairs)
         refined = []
         for step in range(1, max(steps) + 1):
             descent.step()
             if step in steps:
                 refined.append(deepcopy(fitted))
-                _fold(refined[-1], descent.P, descent.Q if self.target == "mapped" else None)
+                self._fold(refined[-1], descent)
         return refined
 
     def _start(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> BaseAligner:
@@ -170,7 +155,7 @@ class Ranking(WrappingAligner):
     def _descent(self, start: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> Descent:
         _last_map(start)
         (rows_s, place_s), (rows_t, place_t) = (
-            self._listed(len(side), known) for side, known in zip((X, Y), pairs.T, strict=True)
+            first_and(known, min(len(side), self.max_words)) for side, known in zip((X, Y), pairs.T, strict=True)
         )
         words = Words(
             unit_rows(start.transform(X[rows_s])),
@@ -179,39 +164,44 @@ class Ranking(WrappingAligner):
             np.stack([place_s, place_t], axis=1),
         )
         rng = np.random.default_rng(self.random_state)
-        return Descent(words, self._loss(), self.n_neighbours, self.learning_rate, self.target == "mapped", rng)
+        return Descent(words, self.n_neighbours, self.learning_rate, self.target == "mapped", rng)
 
-    def _loss(self) -> Loss:
-        return relaxed_csls if self.loss == "rcsls" else partial(contrastive, temperature=self.temperature)
-
-    def _listed(self, n: int, known: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """List the rows of frequent words and of others that are known; give also the places of the known ones."""
-        return first_and(known, min(n, self.max_words))
-
-    def _best_number_of_steps(self, X: NDArray, Y: NDArray, tick: Any) -> int:
-        self.validation_scores_ = np.empty(0)
+    def _best_number_of_steps(self, X: NDArray, Y: NDArray, steps: Steps) -> int:
+        self.holdout_scores_ = np.empty(0)
         if self.holdout is None or self.n_steps == 0:
             return self.n_steps
         if len(np.unique(self.pairs_[:, 0])) < _FEWEST_TO_CHOOSE:
             return 0
         parts = enough_parts(self.pairs_[:, 0], self.holdout, self.random_state)
         with warnings.catch_warnings():
-            # Of fewer pairs than are given.
+            # Ignore warnings about the smaller seeds.
             warnings.simplefilter("ignore", FippWarning)
-            trials = [_Trial(self, X, Y, self.pairs_[~part], self.pairs_[part]) for part in parts]
-        ranks, stopping = [np.concatenate([trial.ranks() for trial in trials])], EarlyStopping(_PATIENCE)
-        # Rounded, so that equals are equal.
+            descents = [_HeldOutDescent(self, X, Y, self.pairs_[~part], self.pairs_[part]) for part in parts]
+        ranks, stopping = [np.concatenate([each.ranks() for each in descents])], EarlyStopping(_PATIENCE)
+        # Means are rounded so that equals are equal.
         while not stopping(round(float(ranks[-1].mean()), 12)) and len(ranks) <= self.n_steps:
-            for trial in trials:
-                trial.descent.step()
-            ranks.append(np.concatenate([trial.ranks() for trial in trials]))
-            tick(len(ranks) - 1)
-        self.validation_scores_ = np.mean(ranks, axis=1)
+            for each in descents:
+                each.descent.step()
+            ranks.append(np.concatenate([each.ranks() for each in descents]))
+            steps()
+        self.holdout_scores_ = np.mean(ranks, axis=1)
         gain = ranks[stopping.best_step] - ranks[0]
         return stopping.best_step if gain.mean() > gain.std(ddof=1) / np.sqrt(len(gain)) else 0
 
+    def _fold(self, aligner: BaseAligner, descent: Descent) -> None:
+        """Multiply the maps of a fitted aligner by P and, unless the target is fixed, by Q."""
+        last, P, Q = _last_map(aligner), descent.P, descent.Q
+        last.map_ = matmul_blocks(last.map_, P)
+        if last.offset_ is not None:
+            last.offset_ = matmul_blocks(last.offset_[None], P)[0]
+        if self.target == "fixed":
+            return
+        last.target_map_ = Q.astype(np.float32) if last.target_map_ is None else matmul_blocks(last.target_map_, Q)
+        if last.target_offset_ is not None:
+            last.target_offset_ = matmul_blocks(last.target_offset_[None], Q)[0]
 
-class _Trial:
+
+class _HeldOutDescent:
     """The descent from a part of the pairs, and how well it does on the others."""
 
     def __init__(
@@ -230,7 +220,7 @@ class _Trial:
 
 
 def first_and(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the first n row numbers and those of ``rows`` beyond them; give also the places of ``rows`` in the list.
+    """List the first n row numbers and those of ``rows`` beyond them, and return also where ``rows`` are in the list.
 
     Examples
     --------
@@ -246,21 +236,106 @@ def _last_map(aligner: BaseAligner) -> BaseAligner:
     while isinstance(aligner, WrappingAligner) and aligner.linear:
         aligner = aligner.aligner_
     if not aligner.linear:
+        name = type(aligner).__name__
         raise FippError(
-            f"ranking refines linear maps, and that of {type(aligner).__name__} is none: take another aligner, or "
-            f"{type(aligner).__name__} around ranking if it wraps an aligner"
+            f"ranking refines linear maps, and that of {name} is not linear: take another aligner, or {name} around "
+            "ranking if it wraps an aligner"
         )
     return aligner
 
 
-def _fold(aligner: BaseAligner, P: NDArray[np.float64], Q: NDArray[np.float64] | None) -> None:
-    """Multiply the maps of a fitted aligner by P and Q."""
-    last = _last_map(aligner)
-    last.map_ = matmul_blocks(last.map_, P)
-    if last.offset_ is not None:
-        last.offset_ = matmul_blocks(last.offset_[None], P)[0]
-    if Q is None:
-        return
-    last.target_map_ = Q.astype(np.float32) if last.target_map_ is None else matmul_blocks(last.target_map_, Q)
-    if last.target_offset_ is not None:
-        last.target_offset_ = matmul_blocks(last.target_offset_[None], Q)[0]
+class Words(NamedTuple):
+    """Words of either side in the shared space: first the frequent ones, which pairs compete with, then others."""
+
+    source: NDArray[np.float32]
+    target: NDArray[np.float32]
+    n_frequent: int
+    pairs: NDArray[np.int64]
+    """Known pairs, as positions in both."""
+
+
+class Descent:
+    r"""Maps P and Q of the shared space, refined step by step, so that zP and tQ have a smaller ranking loss.
+
+    Both begin as the identity. A step of length η along the gradient with respect to P changes the map W of the start
+    to
+
+        W P = W − η W Wᵀ ∇f(W)
+
+    and so moves words most along the directions that the start weighs most, and least along those that it hardly
+    trusts, where there is little but chance to learn from. ``learning_rate`` is the length of the first step relative
+    to the maps, and ``both`` says whether the target is mapped too.
+    """
+
+    def __init__(
+        self, words: Words, n_neighbours: int, learning_rate: float, both: bool, rng: np.random.Generator
+    ) -> None:
+        self.P, self.Q = np.eye(words.source.shape[1]), np.eye(words.target.shape[1])
+        self._words, self._n_neighbours = words, n_neighbours
+        self._learning_rate, self._both, self._rng = learning_rate, both, rng
+        self.losses: list[float] = []
+
+    def step(self) -> None:
+        """Take one step."""
+        if len(self.losses) % _STEPS_PER_CONTEST == 0:
+            self._contested = self._draw()
+        value, *gradients = self._contested(self.P, self.Q)
+        if not self._both:
+            gradients[1][:] = 0
+        if not self.losses:
+            length = float(np.linalg.norm(gradients))
+            self._eta = self._learning_rate * float(np.linalg.norm([self.P, self.Q])) / length if length else 0.0
+        self.losses.append(value)
+        self.P, self.Q = self.P - self._eta * gradients[0], self.Q - self._eta * gradients[1]
+
+    def _draw(self) -> MappedLoss:
+        """Find the words nearest to those of the pairs, as mapped now."""
+        pairs, n = self._words.pairs, self._words.n_frequent
+        if len(pairs) > PAIRS_AT_ONCE:
+            pairs = pairs[np.sort(self._rng.choice(len(pairs), PAIRS_AT_ONCE, replace=False))]
+        Z, T = matmul_blocks(self._words.source, self.P), matmul_blocks(self._words.target, self.Q)
+        near_targets = neighbours(Z[pairs[:, 0]], T[:n], self._n_neighbours).indices
+        near_sources = neighbours(T[pairs[:, 1]], Z[:n], self._n_neighbours).indices
+        sources, source_place = _listed(pairs[:, 0], near_sources, len(Z))
+        targets, target_place = _listed(pairs[:, 1], near_targets, len(T))
+        paired = np.stack([source_place[pairs[:, 0]], target_place[pairs[:, 1]]], axis=1)
+        contest = Contest(paired, target_place[near_targets], source_place[near_sources])
+        return MappedLoss(self._words.source[sources], self._words.target[targets], contest)
+
+
+class MappedLoss(NamedTuple):
+    """The ranking loss of a contest as a function of P and Q."""
+
+    Z: NDArray
+    T: NDArray
+    contest: Contest
+
+    def __call__(self, P: NDArray[np.float64], Q: NDArray[np.float64]) -> tuple[float, NDArray, NDArray]:
+        """Return the loss at P and Q, and its gradients."""
+        (S, source_lengths), (T, target_lengths) = _unit(matmul_blocks(self.Z, P)), _unit(matmul_blocks(self.T, Q))
+        value, by_S, by_T = relaxed_csls(S, T, self.contest)
+        by_P = cross_products(self.Z, _before_unit(by_S, S, source_lengths))
+        return value, by_P, cross_products(self.T, _before_unit(by_T, T, target_lengths))
+
+
+def _unit(X: NDArray) -> tuple[NDArray, NDArray]:
+    """Return rows at unit length, and the lengths that they had."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
+    lengths[lengths == 0] = 1
+    return X / lengths, lengths
+
+
+def _before_unit(gradient: NDArray, unit: NDArray, lengths: NDArray) -> NDArray:
+    """Return the gradient with respect to rows, given that with respect to the rows at unit length."""
+    along = np.einsum("ij,ij->i", gradient, unit)[:, None]
+    back: NDArray = (gradient - along * unit) / lengths
+    return back
+
+
+def _listed(paired: NDArray[np.int64], near: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List words once, those of pairs first; return the list and the position of each of n words in it."""
+    first = np.unique(paired)
+    words = np.concatenate([first, np.setdiff1d(near, first)])
+    place = np.full(n, -1)
+    place[words] = np.arange(len(words))
+    return words, place

@@ -1,4 +1,4 @@
-"""Losses that ask for ranks: known pairs are to be nearer to each other than to the words that get in between."""
+"""Losses for ranking: minus the CSLS of known pairs, as a function of the words or of the map, with gradients."""
 
 from __future__ import annotations
 
@@ -8,132 +8,40 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fipp.linalg import ordered_map, row_blocks
-
-Gradient = tuple[float, NDArray, NDArray]
-"""A loss with its gradients by the source words and by the target words."""
+from fipp.linalg import cross_products, matmul_blocks
+from fipp.retrieve import neighbours
 
 
 class Contest(NamedTuple):
-    """Known pairs, and the words that they are ranked against: positions in a list of source and one of target words.
-
-    Both lists begin with the words of the pairs.
-    """
+    """Known pairs and the words that they compete with, as positions in a list of source and one of target words."""
 
     pairs: NDArray[np.int64]
     """Of shape (c, 2)."""
-    n_paired: tuple[int, int]
-    """How many source words and how many target words the pairs have."""
     near_targets: NDArray[np.int64]
     """The target words nearest to the source word of each pair, of shape (c, k)."""
     near_sources: NDArray[np.int64]
     """The source words nearest to the target word of each pair, of shape (c, k)."""
 
-    def reversed(self) -> Contest:
-        """Return the same with source and target exchanged."""
-        return Contest(self.pairs[:, ::-1], self.n_paired[::-1], self.near_sources, self.near_targets)
 
-
-def contrastive(S: NDArray, T: NDArray, contest: Contest, temperature: float) -> Gradient:
-    r"""Return InfoNCE, the mean of both directions, with its gradients by S and T.
-
-    From source to target it is the mean over the pairs (i, j) of
-
-        −\log [e^{s_i·t_j / τ} / Σ_m e^{s_i·t_m / τ}],
-
-    with m over j, the target words of all pairs except other translations of i, and the words nearest to s_i.
-
-    Parameters
-    ----------
-    S, T : ndarray of shape (u, k), (v, k)
-        Source and target words of the contest, of unit length.
-    contest : Contest
-    temperature : float
-        τ.
-
-    Examples
-    --------
-    >>> S, both, none = np.eye(2), np.array([[0, 0], [1, 1]]), np.empty((2, 0), int)
-    >>> value, by_source, _ = contrastive(S, S, Contest(both, (2, 2), none, none), 1.0)
-    >>> round(value, 4), by_source[0].round(4)  # log(1 + 1/e)
-    (0.3133, array([-0.1345,  0.1345]))
-    """
-    there, S_there, T_there = _cross_entropy(S, T, contest, temperature)
-    back, T_back, S_back = _cross_entropy(T, S, contest.reversed(), temperature)
-    return (there + back) / 2, (S_there + S_back) / 2, (T_there + T_back) / 2
-
-
-def _cross_entropy(S: NDArray, T: NDArray, contest: Contest, temperature: float) -> Gradient:
-    """Return InfoNCE from S to T with its gradients; at most a block of pairs times all pairs is held."""
-    sources, targets = contest.pairs.T
-    c, n_paired = len(sources), contest.n_paired[1]
-    T_paired, near = T[:n_paired], contest.near_targets
-    other_pairs, other_targets = _other_translations(contest.pairs)
-
-    def block(rows: slice) -> tuple[float, NDArray, NDArray, NDArray]:
-        queries, T_near = S[sources[rows]], T[near[rows]]
-        gold = np.arange(len(queries)), targets[rows]
-        scores = queries @ T_paired.T / temperature
-        hard = np.einsum("ij,inj->in", queries, T_near) / temperature
-        right = scores[gold]
-        inside = slice(*np.searchsorted(other_pairs, [rows.start, rows.stop]))
-        scores[other_pairs[inside] - rows.start, other_targets[inside]] = -np.inf
-        hard[near[rows] < n_paired] = -np.inf  # these are among the scores
-        highest = np.maximum(scores.max(axis=1), hard.max(axis=1, initial=-np.inf))[:, None]
-        P, P_near = np.exp(scores - highest), np.exp(hard - highest)
-        total = P.sum(axis=1, keepdims=True) + P_near.sum(axis=1, keepdims=True)
-        value = float(np.sum(np.log(total[:, 0]) + highest[:, 0] - right, dtype=np.float64))
-        P, P_near = P / total, P_near / total
-        P[gold] -= 1
-        return value, P @ T_paired + np.einsum("in,inj->ij", P_near, T_near), P.T @ queries, P_near
-
-    value, by_query, P_near = 0.0, np.empty((c, S.shape[1]), S.dtype), np.empty(near.shape, S.dtype)
-    by_target = np.zeros_like(T)
-    for rows, found in zip(row_blocks(c), ordered_map(block, row_blocks(c)), strict=True):
-        value += found[0]
-        by_query[rows], P_near[rows] = found[1], found[3]
-        by_target[:n_paired] += found[2]
-    by_target += _table(near, np.arange(c)[:, None], P_near, (len(T), c)) @ S[sources]
-    by_source = _table(sources, np.arange(c), S.dtype.type(1), (len(S), c)) @ by_query
-    scale = S.dtype.type(1 / (c * temperature))
-    return value / c, by_source * scale, by_target * scale
-
-
-def _other_translations(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which pairs have another translation of their source word, pair by pair, and which."""
-    c, (u, v) = len(pairs), pairs.max(axis=0) + 1
-    known = _table(np.arange(c), pairs[:, 0], 1, (c, u)) @ _table(pairs[:, 0], pairs[:, 1], 1, (u, v))
-    numbers, targets = known.nonzero()
-    other = targets != pairs[numbers, 1]
-    order = np.argsort(numbers[other], kind="stable")
-    return numbers[other][order], targets[other][order]
-
-
-def relaxed_csls(S: NDArray, T: NDArray, contest: Contest) -> Gradient:
-    r"""Return minus the mean CSLS of the pairs, with its gradients by S and T.
+def relaxed_csls(S: NDArray, T: NDArray, contest: Contest) -> tuple[float, NDArray, NDArray]:
+    r"""Return minus the mean CSLS of the pairs, with its gradients with respect to S and T.
 
     It is the mean over the pairs (i, j) of
 
         −2 s_i·t_j + mean_{m ∈ N(s_i)} s_i·t_m + mean_{m ∈ N(t_j)} s_m·t_j,
 
-    with N the words near either, as found before: they stay the same while S and T are changed a little.
-
-    Parameters
-    ----------
-    S, T : ndarray of shape (u, k), (v, k)
-        Source and target words of the contest, of unit length.
-    contest : Contest
+    where N are the words near either, which are fixed while S and T, of unit length, change a little.
 
     Examples
     --------
-    >>> S, both = np.eye(2), np.array([[0, 0], [1, 1]])
-    >>> value, by_source, _ = relaxed_csls(S, S, Contest(both, (2, 2), np.array([[0, 1]] * 2), np.array([[0, 1]] * 2)))
+    >>> S, both, near = np.eye(2), np.array([[0, 0], [1, 1]]), np.array([[0, 1]] * 2)
+    >>> value, by_source, _ = relaxed_csls(S, S, Contest(both, near, near))
     >>> value, by_source[0]  # −2 + ½ + ½
     (-1.0, array([-0.5,  0.5]))
     """
     sources, targets = contest.pairs.T[:, :, None]
     shape, one = (len(S), len(T)), S.dtype.type(1 / len(contest.pairs))
-    # How much the cosine of a source word and a target word counts.
+    # The weight of the cosine of each source word with each target word.
     counts = _table(sources, targets, -2 * one, shape)
     counts += _table(sources, contest.near_targets, one / contest.near_targets.shape[1], shape)
     counts += _table(contest.near_sources, targets, one / contest.near_sources.shape[1], shape)
@@ -142,6 +50,56 @@ def relaxed_csls(S: NDArray, T: NDArray, contest: Contest) -> Gradient:
 
 
 def _table(rows: NDArray[np.int64], columns: NDArray[np.int64], values: Any, shape: tuple[int, int]) -> csr_array:
-    """Return the sparse matrix with these values; where two meet, their sum."""
+    """Return the sparse matrix with these values, added up where two fall on the same place."""
     rows, columns, values = np.broadcast_arrays(rows, columns, values)
     return csr_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
+
+
+class RelaxedCSLS:
+    r"""Minus the mean CSLS of seed pairs as a function of W, with dot products in place of cosines.
+
+    With k nearest neighbours N the loss is linear in W wherever N does not change, so that its gradient is
+
+        ∇f = [X_sᵀ(−2 X_t + Ȳ) + X̄ᵀX_t] / c,    f(W) = ⟨∇f, W⟩,
+
+    where Ȳ_i is the mean of the k words of the target vocabulary Y nearest to x_i W, and X̄_i the mean of the k words of
+    the source vocabulary X that W brings nearest to y_i.
+
+    Examples
+    --------
+    >>> X = np.eye(2, dtype=np.float32)
+    >>> RelaxedCSLS(X, X, X, X, 2)(np.eye(2))
+    (-1.0, array([[-0.5,  0.5],
+           [ 0.5, -0.5]]))
+    """
+
+    def __init__(
+        self,
+        X_s: NDArray[np.float32],
+        X_t: NDArray[np.float32],
+        X: NDArray[np.float32],
+        Y: NDArray[np.float32],
+        k: int,
+        max_memory: int | str | None = None,
+    ) -> None:
+        self.X_s, self.X_t, self._X, self._Y, self._k, self._max_memory = X_s, X_t, X, Y, k, max_memory
+
+    def __call__(self, W: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the loss at W and its gradient."""
+        of_sources = self._nearest(matmul_blocks(self.X_s, W), self._Y)
+        of_targets = self._nearest(self.X_t, matmul_blocks(self._X, W))
+        pull = _mean_of_rows(self._Y, of_sources) - 2 * self.X_t
+        gradient = cross_products(self.X_s, pull) + cross_products(_mean_of_rows(self._X, of_targets), self.X_t)
+        gradient /= len(self.X_s)
+        return float(np.sum(gradient * W)), gradient
+
+    def _nearest(self, queries: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np.int64]:
+        return neighbours(queries, keys, self._k, retrieval="dot", max_memory=self._max_memory).indices
+
+
+def _mean_of_rows(X: NDArray[np.float32], indices: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return, for each row of ``indices``, the mean of these rows of X, without holding them all in memory."""
+    total = np.zeros((len(indices), X.shape[1]), dtype=np.float32)
+    for column in indices.T:
+        total += X[column]
+    return total / np.float32(indices.shape[1])

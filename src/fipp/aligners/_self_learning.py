@@ -4,81 +4,80 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from numbers import Integral, Real
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from scipy.stats import rankdata
+from sklearn.utils._param_validation import StrOptions
 
+from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._consistency import SURE, beats_chance, consistency
+from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
-from fipp.aligners._seedless_pairs import by_chance
 from fipp.aligners._spectral import Spectral
-from fipp.aligners._trust import agreement, confidence
 from fipp.aligners._wrapper import WrappingAligner, fit_weighted
 from fipp.exceptions import FippWarning, warn
-from fipp.linalg import Progress
 from fipp.retrieve import mutual_neighbours
 
-# The first round has so many of the words: the rarer they are, the fewer of those that choose each other belong
+# Share of the words that the first round pairs: the rarer they are, the fewer of those that choose each other belong
 # together, and it takes a good map to tell which.
 _FIRST = 0.6
-# From few pairs, their number grows to this in steps in which a rotation is learned, which needs the fewest pairs.
+# From few pairs, the number of words grows to this share in rounds that learn a rotation, which needs the fewest pairs.
 _GROWTH_FROM_FEW = (0.25, 0.42, 0.67)
-RANKED_WORDS = 12_000
-"""Refinement by ranking looks for hard negatives among so many words."""
 # A seed is small if it has fewer pairs than this many times the smaller dimension.
 _SMALL_SEED = 2
+# Words of either side that are paired at random to see what chance would find.
+_CHANCE_WORDS = 4000
+RANKED_WORDS = 12_000
+"""Refinement by ranking looks for hard negatives among this many words."""
 
 
 class SelfLearning(WrappingAligner):
     r"""Any aligner, fitted again with the pairs of words that choose each other under CSLS.
 
-    The mapped vocabularies' most frequent words are paired where each is the other's best by
-    CSLS(x, y) = 2 cos(x, y) − r(x) − r(y); the known pairs stay, their words get no others, and the aligner is fitted
-    on all. The number of words grows after the first round; from few pairs it starts with a rotation and fewer still.
+    The most frequent words of the mapped vocabularies are paired where each is the other's best match by
+    CSLS(x, y) = 2 cos(x, y) − r(x) − r(y). The known pairs stay, their words get no other partners, and the aligner is
+    fitted on all pairs. The number of words grows after the first round; from few pairs, it starts with a rotation and
+    with fewer words still.
 
     Parameters
     ----------
     aligner : aligner, optional
-        What is fitted; `Spectral` without it.
+        The aligner to fit; `Spectral` by default.
     max_words : int, default=20000
-        So many of the first words of either side are paired, three fifths of them in the first of several rounds; files
-        of vectors begin with the frequent ones.
+        How many of the first words of either side are paired, three fifths of them in the first of several rounds;
+        vectors are expected in order of frequency.
     n_iterations : int, default=3
-        How often.
+        Number of rounds.
     learned_weight : float, default=1
-        What found pairs count beside known ones in the mean, for aligners that take weights.
+        Mean weight of found pairs relative to known ones, for aligners that take weights.
     n_neighbours : int, default=10
         Neighbours in r.
-    weighting : {"csls", "filter"} or None, default="csls"
-        Which pairs count for more, for aligners that take weights. ``"csls"``: found pairs by the square of their rank
-        by CSLS, because those that are nearest are right several times as often as the others. ``"filter"``: pairs on
-        whose inner products with all others both spaces agree, as in FIPP's rotation; on the vectors that we have it
-        did not help. None: all found pairs alike.
+    weighting : {"csls", None}, default="csls"
+        How found pairs are weighted, for aligners that take weights. ``"csls"``: by the square of their rank by CSLS,
+        because the nearest pairs are right several times as often as the others. None: all alike.
     ranking_steps : int, default=0
-        After the last round, steps of refinement by `Ranking` of the known pairs and the half of the found ones with
+        Steps of refinement by `Ranking` after the last round, on the known pairs and the half of the found ones with
         the higher CSLS, for linear aligners.
 
     Attributes
     ----------
     aligner_ : aligner
-        The last one.
+        The last aligner.
     induced_pairs_ : ndarray of shape (k, 2)
-        The pairs found in the last round, which ``aligner_`` was fitted on beside the given ones.
+        The pairs found in the last round, on which ``aligner_`` was fitted together with the given ones.
     mean_csls_ : float
-        Mean CSLS of the pairs found last. The map was fitted to them, so that it is high even if they are wrong.
+        Mean CSLS of these pairs. The map was fitted to them, so that it is high even if they are wrong.
     consistency_ : float
-        Whether they hold together: mean reciprocal rank, by cosine, of half of them by a map that was learned from the
+        Whether they hold together: the mean reciprocal rank, by cosine, of half of them under a map learned from the
         other half.
     chance_consistency_ : float
         The same after a start from random pairs; only if ``consistency_`` is below 0.8. Self-learning that is less than
         a fifth of the way from this to 1 has most likely gone astray, and a warning says so.
-    pairs_ : ndarray of shape (c, 2)
-        The given pairs.
 
     Examples
     --------
@@ -93,12 +92,12 @@ class SelfLearning(WrappingAligner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "aligner": "no_validation",
-        "max_words": [Interval(Integral, 1, None, closed="left")],
-        "n_iterations": [Interval(Integral, 1, None, closed="left")],
-        "learned_weight": [Interval(Real, 0, None, closed="neither")],
-        "n_neighbours": [Interval(Integral, 1, None, closed="left")],
-        "weighting": [StrOptions({"csls", "filter"}), None],
-        "ranking_steps": [Interval(Integral, 0, None, closed="left")],
+        "max_words": [AT_LEAST_1],
+        "n_iterations": [AT_LEAST_1],
+        "learned_weight": [POSITIVE],
+        "n_neighbours": [AT_LEAST_1],
+        "weighting": [StrOptions({"csls"}), None],
+        "ranking_steps": [COUNT],
     }
 
     def __init__(
@@ -109,7 +108,7 @@ class SelfLearning(WrappingAligner):
         n_iterations: int = 3,
         learned_weight: float = 1.0,
         n_neighbours: int = 10,
-        weighting: Literal["csls", "filter"] | None = "csls",
+        weighting: Literal["csls"] | None = "csls",
         ranking_steps: int = 0,
     ) -> None:
         self.aligner = aligner
@@ -122,22 +121,13 @@ class SelfLearning(WrappingAligner):
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         aligner = Spectral() if self.aligner is None else self.aligner
+        learner = Learner(X, Y, self.pairs_, aligner, self.learned_weight, self.weighting, self.n_neighbours)
         rounds = plan(self.pairs_, X, Y, self.max_words, self.n_iterations)
-        learned = learn(
-            X,
-            Y,
-            self.pairs_,
-            aligner,
-            rounds,
-            weight=self.learned_weight,
-            n_neighbours=self.n_neighbours,
-            weighting=self.weighting,
-            progress=progress,
-        )
-        self.mean_csls_ = learned.mean_csls()
-        self.aligner_ = learned.fit(X, Y, self.pairs_, aligner, self.learned_weight, self.weighting)
+        found = learner.learn(rounds, progress=progress)
+        self.mean_csls_ = found.mean_csls()
+        self.aligner_ = learner.fit(found)
         if self.ranking_steps:
-            (self.aligner_,) = learned.refine(self.aligner_, X, Y, self.pairs_, [self.ranking_steps])
+            (self.aligner_,) = learner.refine(self.aligner_, found, [self.ranking_steps])
         self._judge(X, Y, aligner, rounds)
 
     def _judge(self, X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round]) -> None:
@@ -156,7 +146,7 @@ class SelfLearning(WrappingAligner):
                 f"self-learning from {len(self.pairs_):,} pairs has most likely gone astray: maps learned from half of "
                 f"the words that it paired find the other half at a mean reciprocal rank of {self.consistency_:.2f}, "
                 f"hardly better than the {chance:.2f} from random pairs. Give more known pairs, and check the result "
-                "on pairs held out"
+                "on held-out pairs"
             )
 
 
@@ -169,7 +159,7 @@ class Round(NamedTuple):
 
 
 def plan(pairs: NDArray[np.int64], X: NDArray, Y: NDArray, max_words: int, n_iterations: int) -> list[Round]:
-    """Return the rounds, with fewer words in the first of several, and more with still fewer if the seed is small.
+    """Return the rounds, with fewer words in the first of several; a small seed adds rounds with fewer words still.
 
     Examples
     --------
@@ -186,147 +176,121 @@ def plan(pairs: NDArray[np.int64], X: NDArray, Y: NDArray, max_words: int, n_ite
     return [*(Round(size, True) for size in before), *(Round(size, False) for size in sizes)]
 
 
-class Learned(NamedTuple):
-    """Pairs that choose each other."""
+class FoundPairs(NamedTuple):
+    """Pairs of words that choose each other."""
 
     pairs: NDArray[np.int64]
     csls: NDArray[np.float32]
 
     @classmethod
     def guessed(cls, pairs: NDArray[np.int64]) -> Self:
-        """Take pairs found in some other way, none more to be trusted than the others."""
+        """Take pairs found in some other way, none more trusted than the others."""
         return cls(pairs, np.zeros(len(pairs), np.float32))
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return no pairs."""
+        return cls.guessed(np.empty((0, 2), np.int64))
 
     def trusted(self) -> NDArray[np.int64]:
         """Return the half of the pairs with the higher CSLS."""
         return self.pairs[self.csls > np.median(self.csls)] if len(self.csls) else self.pairs
 
-    def refine(
-        self, fitted: BaseAligner, X: NDArray, Y: NDArray, known: NDArray[np.int64], steps: Sequence[int]
-    ) -> list[BaseAligner]:
-        """Refine a fitted linear aligner by ranking, with the known pairs and the trusted ones of these."""
-        pairs = np.concatenate([known, self.trusted()])
-        return (
-            Ranking(max_words=RANKED_WORDS).refine(fitted, X, Y, pairs, steps) if len(pairs) else [fitted] * len(steps)
-        )
-
     def mean_csls(self) -> float:
         """Return the mean CSLS, 0 if there are no pairs."""
         return float(self.csls.mean(dtype=np.float64)) if len(self.csls) else 0.0
 
-    def fit(
-        self,
-        X: NDArray,
-        Y: NDArray,
-        known: NDArray[np.int64],
-        aligner: BaseAligner,
-        weight: float,
-        weighting: Literal["csls", "filter"] | None = "csls",
-    ) -> BaseAligner:
-        """Fit an aligner on the known pairs and these."""
-        pairs = np.concatenate([known, self.pairs])
-        trust = confidence(self.csls) if weighting == "csls" else np.ones(len(self.pairs))
-        weights = np.concatenate([np.ones(len(known)), weight * trust])
-        if weighting == "filter":
-            weights *= agreement(X, Y, pairs)
+
+@dataclass(frozen=True)
+class Learner:
+    """An aligner that learns from known pairs of two vocabularies and from pairs that it finds itself.
+
+    ``weight``, ``weighting`` and ``n_neighbours`` are those of `SelfLearning`.
+    """
+
+    X: NDArray
+    Y: NDArray
+    known: NDArray[np.int64]
+    aligner: BaseAligner
+    weight: float = 1.0
+    weighting: Literal["csls"] | None = "csls"
+    n_neighbours: int = 10
+
+    def rounds(
+        self, rounds: Sequence[Round], *, start: FoundPairs | None = None, progress: Progress | None = None
+    ) -> Iterator[FoundPairs]:
+        """Yield the pairs found in each round, with the aligner fitted on those of the previous round or the start."""
+        found, steps = start or FoundPairs.none(), Steps(progress, len(rounds))
+        steps(0)
+        for current in rounds:
+            fitted = self.fit(found, Procrustes() if current.rotation else None)
+            found = self._find(fitted, current.max_words)
+            steps()
+            yield found
+
+    def learn(self, rounds: Sequence[Round], **options: Any) -> FoundPairs:
+        """Return the pairs found in the last of several rounds."""
+        return list(self.rounds(rounds, **options))[-1]
+
+    def fit(self, found: FoundPairs, aligner: BaseAligner | None = None) -> BaseAligner:
+        """Fit the aligner, or another one, on the known pairs and the found ones."""
+        pairs = np.concatenate([self.known, found.pairs])
+        trust = confidence(found.csls) if self.weighting == "csls" else np.ones(len(found.pairs))
+        weights = np.concatenate([np.ones(len(self.known)), self.weight * trust])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FippWarning)
-            return fit_weighted(aligner, X, Y, pairs, weights)
+            return fit_weighted(aligner or self.aligner, self.X, self.Y, pairs, weights)
+
+    def refine(self, fitted: BaseAligner, found: FoundPairs, steps: Sequence[int]) -> list[BaseAligner]:
+        """Refine a fitted linear aligner by ranking, on the known pairs and the trusted half of the found ones."""
+        pairs = np.concatenate([self.known, found.trusted()])
+        if not len(pairs):
+            return [fitted] * len(steps)
+        return Ranking(max_words=RANKED_WORDS).refine(fitted, self.X, self.Y, pairs, steps)
+
+    def _find(self, fitted: BaseAligner, max_words: int) -> FoundPairs:
+        """Pair the words that choose each other, without those that have a known partner."""
+        A, B = fitted.transform(self.X[:max_words]), fitted.transform_target(self.Y[:max_words])
+        found = mutual_neighbours(A, B, retrieval="csls", n_neighbours=self.n_neighbours)
+        fresh = ~np.isin(found.pairs[:, 0], self.known[:, 0]) & ~np.isin(found.pairs[:, 1], self.known[:, 1])
+        return FoundPairs(found.pairs[fresh], found.scores[fresh])
 
 
-def learn_in_rounds(
-    X: NDArray,
-    Y: NDArray,
-    known: NDArray[np.int64],
-    aligner: BaseAligner,
-    rounds: Sequence[Round],
-    *,
-    weight: float = 1.0,
-    n_neighbours: int = 10,
-    weighting: Literal["csls", "filter"] | None = "csls",
-    start: Learned | None = None,
-    progress: Progress | None = None,
-) -> Iterator[Learned]:
-    """Find pairs round by round, each with the aligner fitted on those of the round before.
+def confidence(csls: NDArray) -> NDArray[np.float64]:
+    """Return how far each found pair can be trusted, the square of its rank by CSLS, scaled to a mean of 1.
 
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        Whole vocabularies.
-    known : ndarray of shape (c, 2)
-        Known pairs, which are kept.
-    aligner : aligner
-        Fitted in every round that does not ask for a rotation.
-    rounds : sequence of Round
-    weight : float, default=1.0
-        What found pairs count beside known ones in the mean.
-    n_neighbours : int, default=10
-        Of CSLS.
-    weighting : {"csls", "filter"} or None, default="csls"
-        Which pairs count for more, see `SelfLearning`.
-    start : Learned, optional
-        Pairs found in some other way, to begin with.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
+    Of the words that choose each other, the nearest are translations several times as often as the others.
 
-    Yields
-    ------
-    Learned
-        What was found in each round.
+    Examples
+    --------
+    >>> confidence(np.array([0.4, -0.2, 0.1, 0.1])).round(2)
+    array([2.17, 0.14, 0.85, 0.85])
     """
-    found = start or Learned.guessed(np.empty((0, 2), np.int64))
-    for done, current in enumerate(rounds):
-        if progress is not None:
-            progress(done, len(rounds))
-        fitted = found.fit(X, Y, known, Procrustes() if current.rotation else aligner, weight, weighting)
-        found = _mutual(fitted, X[: current.max_words], Y[: current.max_words], known, n_neighbours)
-        yield found
-    if progress is not None:
-        progress(len(rounds), len(rounds))
-
-
-def learn(
-    X: NDArray,
-    Y: NDArray,
-    known: NDArray[np.int64],
-    aligner: BaseAligner,
-    rounds: Sequence[Round],
-    **options: Any,
-) -> Learned:
-    """Return what `learn_in_rounds` finds in the last round."""
-    return list(learn_in_rounds(X, Y, known, aligner, rounds, **options))[-1]
+    squares = rankdata(csls).astype(np.float64) ** 2
+    return squares / squares.mean() if len(squares) else squares
 
 
 def chance_consistency(
     X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round], *, progress: Progress | None = None
 ) -> float:
-    """Return the `consistency` of what self-learning finds from random pairs, which chance alone explains.
-
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        Whole vocabularies.
-    aligner : aligner
-        Unfitted.
-    rounds : sequence of Round
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-
-    Returns
-    -------
-    float
-    """
-    nothing = np.empty((0, 2), np.int64)
+    """Return the `consistency` of the pairs that self-learning finds from random ones, where only chance is at work."""
+    learner = Learner(X, Y, np.empty((0, 2), np.int64), aligner)
     with warnings.catch_warnings():
-        # Ignore warnings about pairs that are wrong by design.
+        # Ignore warnings about pairs that mean nothing.
         warnings.simplefilter("ignore", FippWarning)
-        found = learn(X, Y, nothing, aligner, rounds, start=Learned.guessed(by_chance(X, Y)), progress=progress)
+        found = learner.learn(rounds, start=FoundPairs.guessed(random_pairs(X, Y)), progress=progress)
         return consistency(X, Y, found.pairs, aligner, rounds[-1].max_words)
 
 
-def _mutual(fitted: BaseAligner, X: NDArray, Y: NDArray, known: NDArray[np.int64], n_neighbours: int) -> Learned:
-    """Pair the words that choose each other, without those that have a known partner."""
-    A, B = fitted.transform(X), fitted.transform_target(Y)
-    found = mutual_neighbours(A, B, retrieval="csls", n_neighbours=n_neighbours)
-    fresh = ~np.isin(found.pairs[:, 0], known[:, 0]) & ~np.isin(found.pairs[:, 1], known[:, 1])
-    return Learned(found.pairs[fresh], found.scores[fresh])
+def random_pairs(X: NDArray, Y: NDArray, random_state: int = 0) -> NDArray[np.int64]:
+    """Pair the first words of either side at random.
+
+    Examples
+    --------
+    >>> random_pairs(np.zeros((3, 2)), np.zeros((4, 2)))
+    array([[0, 2],
+           [1, 0],
+           [2, 1]])
+    """
+    max_words = min(_CHANCE_WORDS, len(X), len(Y))
+    return np.stack([np.arange(max_words), np.random.default_rng(random_state).permutation(max_words)], axis=1)

@@ -9,36 +9,38 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from fipp._progress import Progress
 from fipp.aligners._base import WeightedAligner
-from fipp.linalg import Progress, SeedMoments, seed_moments, single_threaded_blas, spectral_maps
+from fipp.aligners._constraints import NOT_NEGATIVE
+from fipp.linalg import SeedMoments, seed_moments, single_threaded_blas, spectral_maps
 
 
 class Spectral(WeightedAligner):
-    r"""Both sides partly whitened, turned to where they correlate, and weighted by how much they do.
+    r"""Spectral maps: both sides whitened, rotated to where they correlate, and weighted by how much they do.
 
     .. math:: A = (C_s + ρ)^{-α/2} U f(S), \quad B = (C_t + ρ)^{-α/2} V f(S), \quad
               U S V^\top = (C_s + ρ)^{-α/2} C_{st} (C_t + ρ)^{-α/2}
 
     C_s, C_t and C_st are the second moments of the seed. α = 0 is Procrustes with the target projected, α = ½ half
-    whitening, α = 1 canonical correlation analysis. The weights f decide how far each shared direction counts: a power
-    of S, or the likelihood ratio of probabilistic CCA, f = √(S / (1 − S²)), which needs no choice of a power.
+    whitening, α = 1 canonical correlation analysis. The weights f decide how much each shared direction counts: a power
+    of S, or the likelihood ratio of probabilistic CCA, f = √(S / (1 − S²)), for which no power has to be chosen.
 
     Parameters
     ----------
     ridge : float, default=2
-        How little is believed of directions in which the seed varies little. ρ is the mean eigenvalue of either
-        covariance times ridge · max(d1, d2) / c: the more pairs there are, the less it has to be.
+        How little directions in which the seed varies little are trusted. ρ is the mean eigenvalue of either covariance
+        times ridge · max(d1, d2) / c: the more pairs there are, the smaller it is.
     reweight : float or "likelihood", default="likelihood"
         f.
     whiten : float, default=1
         α.
     target : {"mapped", "fixed"}, default="mapped"
         ``"fixed"`` leaves the target's vectors as they are and maps the source to x A Bᵀ, which has the same inner
-        products with them; cosines are then of the target's own lengths, at some cost in accuracy.
+        products with them. Cosines then use the target's own lengths, at some cost in accuracy.
     preprocess : str, transformer or None, default="unit+centre+unit"
-        What is done to both sides first; see `fipp.preprocess`. Without the mean, which all words share, the shared
+        Preprocessing of both sides; see `fipp.preprocess`. Without the mean, which all words share, the shared
         directions are those in which words differ.
 
     Attributes
@@ -48,11 +50,7 @@ class Spectral(WeightedAligner):
     target_map_ : ndarray of shape (d2, k) or None
         B.
     singular_values_ : ndarray
-        S, falling.
-    pairs_ : ndarray of shape (c, 2)
-        The pairs it was fitted on.
-    source_preprocess_, target_preprocess_ : transformers
-        Fitted preprocessing of either side.
+        S, in descending order.
 
     Examples
     --------
@@ -69,8 +67,8 @@ class Spectral(WeightedAligner):
     }
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "ridge": [Interval(Real, 0, None, closed="left")],
-        "reweight": [Interval(Real, 0, None, closed="left"), Options(str, {"likelihood"})],
+        "ridge": [NOT_NEGATIVE],
+        "reweight": [NOT_NEGATIVE, StrOptions({"likelihood"})],
         "whiten": [Interval(Real, 0, 2, closed="both")],
         "target": [StrOptions({"mapped", "fixed"})],
         "preprocess": "no_validation",
@@ -105,14 +103,14 @@ class Spectral(WeightedAligner):
         settings: Sequence[Mapping[str, Any]],
         progress: Progress | None = None,
     ) -> list[Self]:
-        """Fit a copy of this aligner for each of several settings; the second moments are taken once.
+        """Fit a copy of this aligner for each of several settings; the second moments are computed once.
 
         Parameters
         ----------
         X, Y, pairs, progress
             As for `fit`.
         settings : sequence of dict
-            What each copy has other than this aligner.
+            The settings in which each copy differs from this aligner.
 
         Returns
         -------

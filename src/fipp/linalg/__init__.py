@@ -7,7 +7,14 @@ from fipp.linalg._memory import parse_memory, rows_per_block
 from fipp.linalg._moments import affine, cross_products, matmul_blocks, mean_and_scatter, row_blocks, unit_rows
 from fipp.linalg._parallel import Progress, n_threads, ordered_map, single_threaded_blas
 from fipp.linalg._procrustes import deviation_from_orthogonal, pip_distance, rotation
-from fipp.linalg._spectral import SeedMoments, SpectralMaps, seed_moments, spectral_maps
+from fipp.linalg._spectral import (
+    SeedMoments,
+    SpectralMaps,
+    covariance_power,
+    seed_moments,
+    shared_directions,
+    spectral_maps,
+)
 
 __all__ = [
     "FilteredGram",
@@ -18,6 +25,7 @@ __all__ = [
     "SeedMoments",
     "SpectralMaps",
     "affine",
+    "covariance_power",
     "cross_products",
     "descend",
     "deviation_from_orthogonal",
@@ -36,6 +44,7 @@ __all__ = [
     "row_blocks",
     "rows_per_block",
     "seed_moments",
+    "shared_directions",
     "single_threaded_blas",
     "spectral_maps",
     "target_gram_eigen",

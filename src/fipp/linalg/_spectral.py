@@ -1,4 +1,8 @@
-"""Two maps into a shared space from the singular vectors of a whitened cross-covariance."""
+"""Two maps into a shared space from the singular vectors of a whitened cross-covariance.
+
+`Spectral`, CCA and PLS are `spectral_maps` with a certain whitening and ridge; they differ in the powers of the
+singular values and of the covariances that multiply the result.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +19,20 @@ _SUREST = 0.995
 
 
 class SpectralMaps(NamedTuple):
-    """What brings both sides into the shared space, before any re-weighting."""
+    """The maps of both sides into the shared space, before any re-weighting."""
 
     source: NDArray[np.float64]
     """C_s^(-α/2) U, of shape (d1, k)."""
     target: NDArray[np.float64]
     """C_t^(-α/2) V, of shape (d2, k)."""
     singular_values: NDArray[np.float64]
-    """Falling; with α = 1 and no ridge they are the canonical correlations."""
+    """In descending order; with α = 1 and no ridge they are the canonical correlations."""
 
     def reweighted(self, power: float | Literal["likelihood"]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return both maps with every shared direction scaled by (s / s_max)^power, or by √(s / (1 − s²)).
 
-        The latter makes inner products what a pair of canonical variates with correlation s adds to the logarithm of
-        the likelihood that two words belong together rather than not, in the probabilistic model of CCA.
+        In the probabilistic model of CCA, the latter turns inner products into log likelihood ratios: what a pair of
+        canonical variates with correlation s adds to the evidence that two words belong together.
         """
         s = self.singular_values
         if power == "likelihood":
@@ -40,7 +44,7 @@ class SpectralMaps(NamedTuple):
 
 
 class SeedMoments(NamedTuple):
-    """Second moments of the seed: all that a spectral method has to know of it."""
+    """Second moments of the seed: all that a spectral method needs to know about it."""
 
     source: NDArray[np.float64]
     """C_s = X_sᵀX_s / c."""
@@ -51,7 +55,7 @@ class SeedMoments(NamedTuple):
 
 
 def seed_moments(X_s: NDArray[np.float32], X_t: NDArray[np.float32], weights: NDArray | None = None) -> SeedMoments:
-    """Return the second moments of both sides of the seed and between them, each pair with its weight.
+    """Return the second moments of both sides of the seed and between them, with a weight for each pair.
 
     Examples
     --------
@@ -78,7 +82,7 @@ def spectral_maps(moments: SeedMoments, whiten: float, ridge: float) -> Spectral
     Returns
     -------
     SpectralMaps
-        Of min(d1, d2) directions, without those in which the seed says nothing, but of one at least.
+        With min(d1, d2) directions, without those in which the seed says nothing, but with at least one.
 
     Examples
     --------
@@ -86,19 +90,48 @@ def spectral_maps(moments: SeedMoments, whiten: float, ridge: float) -> Spectral
     >>> spectral_maps(seed_moments(X, X[:, ::-1]), whiten=1, ridge=0).singular_values.round(6)
     array([1., 1.])
     """
-    roots = [_inverse_root(C, whiten, ridge) for C in (moments.source, moments.target)]
-    U, s, Vt = np.linalg.svd(roots[0] @ moments.cross @ roots[1], full_matrices=False)
+    roots = [covariance_power(C, -whiten / 2, ridge) for C in (moments.source, moments.target)]
+    U, s, V = shared_directions(roots[0] @ moments.cross @ roots[1])
+    return SpectralMaps(roots[0] @ U, roots[1] @ V, s)
+
+
+@single_threaded_blas
+def shared_directions(
+    cross: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return U, s and V of the SVD U diag(s) Vᵀ of a cross-covariance, without directions that share nothing.
+
+    Where no direction shares anything, one with s = 0 is kept, so that there still is a space.
+
+    Examples
+    --------
+    >>> U, s, V = shared_directions(np.array([[0.0, 3.0, 0.0], [2.0, 0.0, 0.0]]))
+    >>> s, V.shape
+    (array([3., 2.]), (3, 2))
+    """
+    U, s, Vt = np.linalg.svd(cross, full_matrices=False)
     keep = s > np.finfo(np.float32).eps * s.max(initial=0)
-    # Where nothing is shared at all, one direction without any weight still makes a space.
     keep[0] = True
-    return SpectralMaps(roots[0] @ U[:, keep], roots[1] @ Vt[keep].T, s[keep])
+    return U[:, keep], s[keep], Vt[keep].T
 
 
-def _inverse_root(C: NDArray[np.float64], whiten: float, ridge: float) -> NDArray[np.float64]:
-    """Return (C + ridge)^(-α/2) on the directions that the seed has, zero on the others."""
+@single_threaded_blas
+def covariance_power(C: NDArray[np.float64], power: float, ridge: float = 0.0) -> NDArray[np.float64]:
+    """Return (C + ρ)^power on the directions in which C is not zero, and zero on the others; the identity for power 0.
+
+    ρ is ``ridge`` times the mean eigenvalue of C.
+
+    Examples
+    --------
+    >>> covariance_power(np.diag([4.0, 0.0]), -0.5)
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
+    if not power:
+        return np.eye(len(C))
     values, vectors = np.linalg.eigh(C)
     known = values > np.finfo(np.float32).eps * values.max(initial=0)
     values = values + ridge * values.mean()
-    scale = np.where(known, values, 1) ** (-whiten / 2) * known
-    root: NDArray[np.float64] = (vectors * scale) @ vectors.T
-    return root
+    scale = np.where(known, values, 1) ** power * known
+    result: NDArray[np.float64] = (vectors * scale) @ vectors.T
+    return result

@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 
 from fipp import ICP, FippWarning
-from fipp.aligners._cycle_icp import CycleMaps, PrincipalAxes, cycle_icp, fit_loss, gradients, nearest
-from fipp.aligners._moment_start import Moments, best_rotations
 from fipp.aligners._state import from_state, to_state
+from fipp.aligners.published._icp import (
+    CycleMaps,
+    Moments,
+    PrincipalAxes,
+    best_rotations,
+    cycle_icp,
+    fit_loss,
+    gradients,
+    nearest,
+)
 
 SCALES = np.linspace(3, 1, 8)
 

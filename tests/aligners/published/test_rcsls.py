@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fipp import RCSLS, Procrustes
-from fipp.aligners._rcsls_loss import RelaxedCSLS
+from fipp.aligners._ranking_loss import RelaxedCSLS
 from fipp.aligners._state import from_state, to_state
 from fipp.linalg import unit_rows
 
@@ -105,14 +105,14 @@ def test_singular_values_stay_at_most_1_where_they_should(rng):
 def test_as_many_steps_are_taken_as_were_best_for_the_held_out_pairs(rng):
     X, Y = turned(rng, noise=0.7)
     aligner = RCSLS(n_iterations=15).fit(X, Y, PAIRS)
-    assert aligner.n_iter_ == np.argmax(aligner.validation_scores_)
+    assert aligner.n_iter_ == np.argmax(aligner.holdout_scores_)
     given = RCSLS(n_iterations=aligner.n_iter_, holdout=None).fit(X, Y, PAIRS)
     np.testing.assert_array_equal(aligner.map_, given.map_)
-    assert len(given.validation_scores_) == 0
+    assert len(given.holdout_scores_) == 0
 
 
 @pytest.mark.parametrize("max_words", [None, 100])
-def test_validation_scores_are_mean_reciprocal_ranks_of_held_out_pairs(rng, max_words):
+def test_holdout_scores_are_mean_reciprocal_ranks_of_held_out_pairs(rng, max_words):
     X, Y = turned(rng, noise=0.5)
     aligner = RCSLS(n_iterations=1, max_words=max_words).fit(X, Y, PAIRS)
     held_out = aligner._held_out()
@@ -123,7 +123,7 @@ def test_validation_scores_are_mean_reciprocal_ranks_of_held_out_pairs(rng, max_
         candidates = [*range(max_words or 400), *(np.flatnonzero(held_out) if max_words else [])]
         cosines = {other: mapped[row] @ keys[other] for other in candidates}
         ranks.append(sum(cosine >= cosines[row] for cosine in cosines.values()))
-    assert aligner.validation_scores_[0] == pytest.approx(np.mean(1 / np.array(ranks)))
+    assert aligner.holdout_scores_[0] == pytest.approx(np.mean(1 / np.array(ranks)))
 
 
 def test_a_source_word_is_either_held_out_or_learned_from(rng):
@@ -139,7 +139,7 @@ def test_a_seed_too_small_to_hold_out_from_takes_all_steps(rng):
     X, Y = turned(rng)
     aligner = RCSLS(n_iterations=3).fit(X, Y, PAIRS[:50])
     assert aligner.n_iter_ == 3
-    assert len(aligner.validation_scores_) == 0
+    assert len(aligner.holdout_scores_) == 0
 
 
 def test_no_steps_are_procrustes(rng):

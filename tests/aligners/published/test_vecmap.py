@@ -6,9 +6,8 @@ import scipy.linalg
 
 from fipp import Alignment, FippError, FippWarning, Lexicon, VecMap, Vectors, align
 from fipp.aligners._csls_induction import Induced, from_similarity_distributions, hubness, induce
-from fipp.aligners._multi_step import multi_step_maps, rotations, whitening
-from fipp.aligners._vecmap_loop import Schedule, dictionary_cross, self_learn
-from fipp.linalg import unit_rows
+from fipp.aligners.published._vecmap import Schedule, dictionary_cross, self_learn, whitening
+from fipp.linalg import shared_directions, unit_rows
 
 SELF_LEARNING = ("semi-supervised", "identical", "unsupervised")
 
@@ -66,7 +65,7 @@ def test_whitened_rotations_are_canonical_correlation_analysis(rng):
     X = hidden @ rng.standard_normal((4, 7)) + rng.standard_normal((300, 7))
     Y = hidden @ rng.standard_normal((4, 5)) + rng.standard_normal((300, 5))
     aligner = VecMap(
-        preprocess=None, regularization=0, source_reweight=0, target_reweight=0, source_dewhiten=None,
+        preprocess=None, ridge=0, source_reweight=0, target_reweight=0, source_dewhiten=None,
         target_dewhiten=None,
     ).fit(X, Y)  # fmt: skip
     # Canonical correlations are cosines of the principal angles between the two column spaces.
@@ -79,23 +78,20 @@ def test_whitened_rotations_are_canonical_correlation_analysis(rng):
 
 def test_every_step_is_what_the_formulas_say(rng):
     X, Z = (rng.standard_normal((80, 6)).astype(np.float32) for _ in range(2))
-    maps = multi_step_maps(
-        X, Z, whiten=True, regularization=(0.0, 0.0), reweight=(0.3, 0.7), dewhiten=("source", "target"),
-        n_components=4,
-    )  # fmt: skip
+    aligner = VecMap(preprocess=None, ridge=0, source_reweight=0.3, target_reweight=0.7, n_components=4).fit(X, Z)
     root_x, root_z = (scipy.linalg.sqrtm(M.T.astype(np.float64) @ M) for M in (X, Z))
     U, s, Vt = np.linalg.svd(np.linalg.inv(root_x) @ X.T @ Z @ np.linalg.inv(root_z))
     expected_x = np.linalg.inv(root_x) @ U @ np.diag(s**0.3) @ U.T @ root_x @ U
     expected_z = np.linalg.inv(root_z) @ Vt.T @ np.diag(s**0.7) @ Vt @ root_z @ Vt.T
     # The signs of singular vectors are free.
-    np.testing.assert_allclose(np.abs(X @ maps.source), np.abs(X @ expected_x[:, :4]), atol=1e-4)
-    np.testing.assert_allclose(X @ maps.source @ maps.target.T @ Z.T, X @ expected_x[:, :4] @ (Z @ expected_z[:, :4]).T,
-                               atol=1e-4)  # fmt: skip
+    np.testing.assert_allclose(np.abs(X @ aligner.map_), np.abs(X @ expected_x[:, :4]), atol=1e-4)
+    products = X @ expected_x[:, :4] @ (Z @ expected_z[:, :4]).T
+    np.testing.assert_allclose(X @ aligner.map_ @ aligner.target_map_.T @ Z.T, products, atol=1e-4)
 
 
 def test_without_whitening_and_weights_it_is_procrustes(words, turn, rng):
     X = words @ turn.T + 0.1 * rng.standard_normal(words.shape)
-    plain = {"preprocess": "unit", "whiten": False, "source_reweight": 0, "target_reweight": 0}
+    plain = {"preprocess": "unit", "whiten": 0.0, "source_reweight": 0, "target_reweight": 0}
     aligner = VecMap(**plain).fit(X, words)
     omega, _ = scipy.linalg.orthogonal_procrustes(unit_rows(X), unit_rows(words))
     np.testing.assert_allclose(aligner.map_ @ aligner.target_map_.T, omega, atol=1e-4)
@@ -105,8 +101,8 @@ def test_without_whitening_and_weights_it_is_procrustes(words, turn, rng):
 def test_fewer_pairs_than_dimensions_and_rank_deficient_sides_give_finite_maps(words, turn, n_pairs):
     X = words @ turn.T
     X[:, 3] = X[:, 4]
-    for regularization in ("auto", 0):
-        aligner = VecMap(regularization=regularization).fit(X, words, paired(n_pairs))
+    for ridge in ("auto", 0):
+        aligner = VecMap(ridge=ridge).fit(X, words, paired(n_pairs))
         assert np.isfinite(aligner.map_).all()
         assert np.isfinite(aligner.target_map_).all()
         assert np.abs(aligner.transform(X)).max() > 0
@@ -114,9 +110,9 @@ def test_fewer_pairs_than_dimensions_and_rank_deficient_sides_give_finite_maps(w
 
 def test_whitening_undone_is_the_space_itself():
     scatter = np.diag([4.0, 1.0, 0.0])
-    apply, undo = whitening(scatter, 0.0)
+    apply, undo = whitening(scatter, 1.0, 0.0)
     np.testing.assert_allclose(apply @ undo, np.diag([1, 1, 0]))
-    apply, undo = whitening(scatter, 0.6)
+    apply, undo = whitening(scatter, 1.0, 0.6)
     np.testing.assert_allclose(apply @ undo, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(undo @ undo, scatter + np.eye(3))
 
@@ -205,7 +201,7 @@ def test_a_mutual_pair_counts_twice():
 def test_the_last_dictionary_is_a_fixed_point(words, turn, rng):
     X, Z = unit_rows(words @ turn.T + rng.standard_normal(words.shape)), unit_rows(words)
     learned = self_learn(X, Z, X[:40].T @ Z[:40], Schedule(0.1, 2.0, 5, 1e-6))
-    U, _, V = rotations(X[learned.pairs[:, 0]].T.astype(np.float64) @ Z[learned.pairs[:, 1]])
+    U, _, V = shared_directions(X[learned.pairs[:, 0]].T.astype(np.float64) @ Z[learned.pairs[:, 1]])
     csls = brute_csls(X @ U, Z @ V, 10)
     again = Induced(csls.argmax(axis=1), csls.argmax(axis=0))
     assert (again.pairs() == learned.pairs).all(axis=1).mean() > 0.999

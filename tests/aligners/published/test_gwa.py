@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from fipp import Alignment, FippError, FippWarning, GromovWasserstein, Vectors, align
 from fipp.aligners import METHODS
-from fipp.aligners._coupling import couple
+from fipp.aligners.published._gwa import couple
 from fipp.linalg import unit_rows
 
 ot = pytest.importorskip("ot", reason="POT, of the extra fipp[ot], is not installed")
@@ -63,7 +63,7 @@ def test_words_that_were_not_coupled_are_mapped_too(words, turn):
 def test_the_coupling_is_that_of_pots_own_solver(two_sides, epsilon):
     A, B = two_sides
     expected, log = ot.gromov.entropic_gromov_wasserstein(
-        A @ A.T, B @ B.T, epsilon=epsilon, n_iterations=300, tol=1e-7, log=True, numItermax=300, warn=False
+        A @ A.T, B @ B.T, epsilon=epsilon, max_iter=300, tol=1e-7, log=True, numItermax=300, warn=False
     )
     found = couple(A, B, epsilon, 300, 1e-6)
     np.testing.assert_allclose(found.gamma, expected, atol=1e-4)
@@ -93,7 +93,7 @@ def test_the_map_is_the_rotation_nearest_to_the_coupled_words(words, turn):
     X = words @ turn.T
     aligner = GromovWasserstein(preprocess="unit").fit(X, words)
     A, B = (unit_rows(side).astype(np.float64) for side in (X, words))
-    gamma = couple(A, B, aligner.epsilon, aligner.n_iterations, aligner.tolerance).gamma
+    gamma = couple(A, B, aligner.entropy, aligner.n_iterations, aligner.tolerance).gamma
     # Every pair of words a row, weighted by how much of one goes to the other.
     weights = np.sqrt(gamma).ravel()[:, None]
     omega, _ = scipy.linalg.orthogonal_procrustes(weights * np.repeat(A, 200, axis=0), weights * np.tile(B, (200, 1)))
@@ -160,13 +160,13 @@ def test_unrelated_vectors_are_called_chance(rng, words, max_words):
 
 def test_too_much_entropy_finds_nothing_and_says_so(words, turn):
     with pytest.warns(FippWarning, match="no better than chance"):
-        aligner = GromovWasserstein(epsilon=10).fit(words @ turn.T, words)
+        aligner = GromovWasserstein(entropy=10).fit(words @ turn.T, words)
     assert np.isfinite(aligner.map_).all()
 
 
-def test_an_epsilon_that_double_precision_cannot_hold_is_refused_with_advice(words, turn):
-    with pytest.raises(FippError, match=r"epsilon=1e-09 is too small .* Take a larger one"):
-        GromovWasserstein(epsilon=1e-9).fit(words @ turn.T, words)
+def test_an_entropy_that_double_precision_cannot_hold_is_refused_with_advice(words, turn):
+    with pytest.raises(FippError, match=r"entropy=1e-09 is too small .* Take a larger one"):
+        GromovWasserstein(entropy=1e-9).fit(words @ turn.T, words)
 
 
 def test_a_saved_model_maps_as_before(words, turn, tmp_path):

@@ -3,51 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
+from fipp._progress import Progress
 from fipp.aligners._base import BaseAligner
-from fipp.linalg import Progress, cross_products, seed_moments, single_threaded_blas, spectral_maps
+from fipp.aligners._constraints import NOT_NEGATIVE, SHARE
+from fipp.linalg import covariance_power, cross_products, seed_moments, spectral_maps
 
 
 class CCA(BaseAligner):
-    r"""The directions of both spaces that correlate most over the known pairs (Faruqui and Dyer, 2014).
+    r"""Canonical correlation analysis: the directions of both spaces that correlate most over the known pairs.
 
     .. math:: \max_{A, B} \ \mathrm{tr}(A^\top C_{st} B), \quad A^\top (C_s + ρ) A = B^\top (C_t + ρ) B = I
 
-    A = C_s^{-1/2} U and B = C_t^{-1/2} V for the SVD C_s^{-1/2} C_{st} C_t^{-1/2} = U S Vᵀ. The canonical correlations
-    S say how far a direction can be trusted, so both sides are scaled by a power of them. Second moments are taken
-    about the origin, as cosines are. Dimensions may differ; the shared space has the smaller.
+    The solution (Faruqui and Dyer, EACL 2014) is A = C_s^{-1/2} U and B = C_t^{-1/2} V for the SVD
+    C_s^{-1/2} C_{st} C_t^{-1/2} = U S Vᵀ. The canonical correlations S say how far a direction can be trusted, so both
+    sides are scaled by a power of them. Second moments are taken about the origin, as cosines are. The dimensions may
+    differ; the shared space has the smaller one.
 
     Parameters
     ----------
     ridge : float, default=0.1
-        ρ, as a multiple of the mean eigenvalue of either covariance. Zero is the textbook's, and overfits on seeds that
-        are not many times larger than the dimensions.
+        ρ, as a multiple of the mean eigenvalue of either covariance. Zero is the textbook's choice; it overfits unless
+        the seed is many times larger than the dimensions.
     reweight : float, default=1
-        Power of the canonical correlations that both sides are scaled by; zero is the textbook's.
-    whiten : bool, default=True
-        Whether the spaces are whitened. False only rotates each side to its canonical directions, without ridge and
-        weights: the variant of the XLING comparison (Glavaš et al., 2019).
+        Power of the canonical correlations by which both sides are scaled; zero is the textbook's choice.
+    whiten : float, default=1
+        How much of the whitening stays in the maps, C^(-whiten/2) U. Zero rotates each side to its canonical
+        directions: with zero ``ridge`` and ``reweight``, it is the variant of the XLING comparison (Glavaš et al.,
+        ACL 2019).
     preprocess : str, transformer or None, default="unit"
-        What is done to both sides first; see `fipp.preprocess`.
+        Preprocessing of both sides; see `fipp.preprocess`.
 
     Attributes
     ----------
-    map_ : ndarray of shape (d1, k)
-        A, re-weighted.
-    target_map_ : ndarray of shape (d2, k)
-        B, re-weighted.
+    map_, target_map_ : ndarrays of shape (d1, k), (d2, k)
+        A and B, re-weighted.
     correlations_ : ndarray of shape (k,)
-        S, falling.
-    pairs_ : ndarray of shape (c, 2)
-        The pairs it was fitted on.
-    source_preprocess_, target_preprocess_ : transformers
-        Fitted preprocessing of either side.
+        S, in descending order.
 
     Examples
     --------
@@ -63,14 +59,14 @@ class CCA(BaseAligner):
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"ridge": (0.01, 0.03, 0.1, 0.3), "reweight": (0.5, 1.0, 1.5)}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "ridge": [Interval(Real, 0, None, closed="left")],
-        "reweight": [Interval(Real, 0, None, closed="left")],
-        "whiten": ["boolean"],
+        "ridge": [NOT_NEGATIVE],
+        "reweight": [NOT_NEGATIVE],
+        "whiten": [SHARE],
         "preprocess": "no_validation",
     }
 
     def __init__(
-        self, ridge: float = 0.1, reweight: float = 1.0, *, whiten: bool = True, preprocess: Any = "unit"
+        self, ridge: float = 0.1, reweight: float = 1.0, *, whiten: float = 1.0, preprocess: Any = "unit"
     ) -> None:
         self.ridge = ridge
         self.reweight = reweight
@@ -79,51 +75,38 @@ class CCA(BaseAligner):
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
         moments = seed_moments(X_s, X_t)
-        if self.whiten:
-            maps = spectral_maps(moments, 1.0, self.ridge)
-            self.map_, self.target_map_ = maps.reweighted(self.reweight)
-        else:
-            maps = spectral_maps(moments, 1.0, 0.0)
-            self.map_, self.target_map_ = (_unwhitened(A, C) for A, C in zip(maps[:2], moments[:2], strict=True))
+        maps = spectral_maps(moments, 1.0, self.ridge)
+        if self.whiten < 1:
+            undo = (covariance_power(C, (1 - self.whiten) / 2, self.ridge) for C in moments[:2])
+            maps = maps._replace(source=next(undo) @ maps.source, target=next(undo) @ maps.target)
+        self.map_, self.target_map_ = maps.reweighted(self.reweight)
         self.correlations_ = maps.singular_values
 
 
-@single_threaded_blas
-def _unwhitened(A: NDArray[np.float64], C: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Turn A = C^(-1/2) U back into U in the axes of C: the rotation without the scaling."""
-    values, vectors = np.linalg.eigh(C)
-    U: NDArray[np.float64] = (vectors * np.sqrt(np.maximum(values, 0))) @ (vectors.T @ A)
-    return U.astype(np.float32)
-
-
 class PLS(BaseAligner):
-    r"""The directions of both spaces that covary most over the known pairs: partial least squares by SVD.
+    r"""Partial least squares: the directions of both spaces that covary most over the known pairs.
 
     .. math:: \max_{A, B} \ \mathrm{tr}(A^\top X_s^\top X_t B), \quad A^\top A = B^\top B = I
 
-    A and B are the singular vectors of the cross-covariance of the seed, each dimension centred and scaled to unit
-    variance there (scikit-learn's ``PLSSVD``). For equal dimensions and without scaling this is Procrustes; with
-    different ones the target is projected onto what the source can reach, which cosines profit from.
+    A and B are the singular vectors of the seed's cross-covariance, after each dimension has been centred and scaled to
+    unit variance over the seed (scikit-learn's ``PLSSVD``). With equal dimensions and without scaling this is
+    Procrustes; with different ones, the target is projected onto what the source can reach, which improves cosines.
 
     Parameters
     ----------
     scale : bool, default=True
-        Whether dimensions get unit variance over the seed.
+        Whether dimensions are scaled to unit variance over the seed.
     reweight : float, default=0
-        Power of the singular values that both sides are scaled by.
+        Power of the singular values by which both sides are scaled.
     preprocess : str, transformer or None, default="unit"
-        What is done to both sides first; see `fipp.preprocess`.
+        Preprocessing of both sides; see `fipp.preprocess`.
 
     Attributes
     ----------
     map_, target_map_ : ndarrays of shape (d1, k), (d2, k)
         A and B, with the scaling.
     offset_, target_offset_ : ndarrays of shape (k,)
-        What the centring comes to.
-    pairs_ : ndarray of shape (c, 2)
-        The pairs it was fitted on.
-    source_preprocess_, target_preprocess_ : transformers
-        Fitted preprocessing of either side.
+        The centring, expressed as offsets of the mapped vectors.
 
     Examples
     --------
@@ -140,7 +123,7 @@ class PLS(BaseAligner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "scale": ["boolean"],
-        "reweight": [Interval(Real, 0, None, closed="left")],
+        "reweight": [NOT_NEGATIVE],
         "preprocess": "no_validation",
     }
 
@@ -157,7 +140,7 @@ class PLS(BaseAligner):
         self.offset_, self.target_offset_ = -mean_s @ self.map_, -mean_t @ self.target_map_
 
     def _location(self, X: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the mean of each dimension and what it is multiplied by."""
+        """Return the mean of each dimension and the factor that scales it."""
         mean = X.mean(axis=0, dtype=np.float64)
         if not self.scale:
             return mean.astype(np.float32), np.ones(X.shape[1], np.float32)

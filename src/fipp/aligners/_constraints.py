@@ -1,0 +1,18 @@
+"""Values that settings of aligners may take, in scikit-learn's terms."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+COUNT = Interval(Integral, 0, None, closed="left")
+AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
+NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+SHARE = Interval(Real, 0, 1, closed="both")
+SMALLER_SHARE = Interval(Real, 0, 0.5, closed="right")
+"""What may be held out."""
+AUTO = StrOptions({"auto"})
+MEMORY = [POSITIVE, str, None]
+MAX_WORDS = [AT_LEAST_1, None]

@@ -1,0 +1,1 @@
+"""Published methods that FIPP is compared with, one module per system."""
