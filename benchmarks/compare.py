@@ -12,7 +12,7 @@ import _data
 from _benchmark import ROOT, Benchmark, fingerprint
 from _tables import between, both, count, pivot, short, table
 
-from fipp import compare_methods
+import fipp
 from fipp.aligners import METHODS, VecMap
 
 # These take twenty minutes or more, or need torch; docs/methods.md has their scores with fewer words.
@@ -45,15 +45,15 @@ def measure(pair, size, method):
 def _compared(pair, size):
     own = {_SMALLER: VecMap("semi-supervised", max_words=4000)}
     methods = {name: own.get(name, name) for name in _methods(pair)}
-    keep = ROOT / "build" / f"compare-{fingerprint()}.jsonl"
-    keep.parent.mkdir(exist_ok=True)
-    compared = compare_methods(
+    kept = ROOT / "build" / f"compare-{fingerprint()}.jsonl"
+    kept.parent.mkdir(exist_ok=True)
+    compared = fipp.compare(
         *_data.sides(pair),
         _data.dictionary(pair, f"train.{size}"),
         _data.dictionary(pair, "test.2k"),
         methods,
-        keep=keep,
-        finished=lambda score: print(f"    {score}", flush=True),
+        results_path=kept,
+        on_result=lambda score: print(f"    {score}", flush=True),
     )
     seed, words = compared.setting.seed["seed"][0], len(compared.setting.queries)
     return {score.name: {"seed": seed, "words": words, **_told(score, compared)} for score in compared.scores}

@@ -10,7 +10,7 @@ from auto import AUTO
 
 import fipp
 from fipp.cli._demo import PICTURE
-from fipp.report._figures import Panel, Picture, draw_picture, picture_of
+from fipp.report import Panel, Picture, draw_picture, picture_of
 
 _BEST = 2
 _NAMED = ("fipp", "procrustes")

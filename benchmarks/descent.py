@@ -36,8 +36,8 @@ def measure(solver):
     }
     if solver == "sgd":
         low_rank, _ = _data.fitted(SOLVERS["eigen"], PAIR, rows)
-        X_s, _, solution = low_rank.aligner._seed_vectors()
-        _, _, descended = aligner._seed_vectors()
+        X_s, _, solution = low_rank.aligner.seed_vectors()
+        _, _, descended = aligner.seed_vectors()
         steps = np.unique(np.geomspace(1, len(aligner.losses_), SHOWN).astype(int)) - 1
         told |= {
             "from low rank": deviation_from_orthogonal(descended, solution),

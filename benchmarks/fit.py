@@ -16,10 +16,11 @@ from _benchmark import Benchmark
 from _tables import table
 
 from fipp import FIPP
-from fipp.comparison._memory import PeakMemory
+from fipp.experiments import PeakMemory
 from fipp.linalg import n_threads
 
 EPSILONS, LAMS = [0.01, 0.025, 0.05, 0.10, 0.15], [0.25, 0.5, 0.75, 1.0, 1.25]
+GRID = [{"epsilon": epsilon, "lam": lam} for epsilon in EPSILONS for lam in LAMS]
 COLUMNS = {4_513: "4,513 pairs (en-fr)", 15_000: "15,000 pairs"}
 MANY = 100_000
 DENSE = FIPP(solver="eigen", eigen_method="dense")
@@ -110,7 +111,7 @@ def measure(pairs):
     repetitions = 7 if pairs == 4_513 else 3
     linear = best_of(lambda: FIPP().fit(X, Y, rows), repetitions)
     floor = best_of(products(X, Y, rows), repetitions)
-    grid = best_of(lambda: FIPP().fit_path(X, Y, rows, epsilons=EPSILONS, lams=LAMS), repetitions - 2)
+    grid = best_of(lambda: FIPP().fit_many(X, Y, rows, settings=GRID), repetitions - 2)
     dense = seconds_of(lambda: DENSE.fit(X, Y, rows))
     memory, _ = peak_memory(FIPP(), X, Y, rows)
     return {

@@ -16,7 +16,7 @@ import numpy as np
 from _benchmark import Benchmark
 from _tables import count, table
 
-from fipp.comparison._memory import PeakMemory
+from fipp.experiments import PeakMemory
 from fipp.linalg import ordered_map, row_blocks
 from fipp.retrieve import neighbours
 

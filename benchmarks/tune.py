@@ -6,8 +6,7 @@ import _data
 from _benchmark import Benchmark
 from _tables import short, table
 
-from fipp import align
-from fipp.selection import select
+from fipp import align, tune
 
 PAIRS = ("en-fr", "en-fi", "fi-fr")
 GRIDS = {"ε, λ": None, "components, ε, λ": [1, 2, 3, 4, 5, 6]}
@@ -16,14 +15,14 @@ GRIDS = {"ε, λ": None, "components, ε, λ": [1, 2, 3, 4, 5, 6]}
 def measure(pair, size, grid):
     source, target = _data.sides(pair)
     seed, test = (_data.dictionary(pair, part) for part in (f"train.{size}", "test.2k"))
-    selection = select(source, target, seed, components=GRIDS[grid])
+    tuning = tune(source, target, seed, components=GRIDS[grid])
     return {
-        "held out": selection.holdout,
-        "chosen": list(selection.best_params.values()),
-        "near": [sum(trial.within_error for trial in selection.table) - 1, len(selection.table) - 1],
-        "held-out MRR": [selection.best_score, selection.best.standard_error],
-        "test MAP": selection.alignment.evaluate(test).map,
-        "defaults": [selection.defaults.mrr, align(source, target, seed, "fipp").evaluate(test).map],
+        "held out": tuning.holdout,
+        "chosen": list(tuning.best_params.values()),
+        "near": [sum(score.within_error for score in tuning.table) - 1, len(tuning.table) - 1],
+        "held-out MRR": [tuning.best_score, tuning.best.standard_error],
+        "test MAP": tuning.alignment.evaluate(test).map,
+        "defaults": [tuning.defaults.mrr, align(source, target, seed, "fipp").evaluate(test).map],
     }
 
 

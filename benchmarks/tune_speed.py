@@ -12,11 +12,9 @@ from _tables import table
 from fit import best_of, english_french, seconds_of
 
 from fipp import FIPP
-from fipp.aligners._holdout import held_out_parts
-from fipp.aligners._score import reciprocal_ranks
+from fipp.aligners import held_out_parts, reciprocal_ranks
+from fipp.experiments import combinations, tune_arrays
 from fipp.retrieve import ranks_of_gold
-from fipp.selection import select
-from fipp.selection._grid import combinations
 
 GRID = {name: list(values) for name, values in FIPP.default_grid.items()}
 ROWS = {
@@ -50,7 +48,7 @@ def measure(pair):
         "single": best_of(lambda: FIPP().fit(X, Y, learned), 5),
         "grid": best_of(lambda: FIPP().fit_many(X, Y, learned, settings=settings), 3),
         "ranking": best_of(lambda: reciprocal_ranks(fitted, X, Y, holdout), 3),
-        "select": best_of(lambda: select(X, Y, pairs, refit=False), 3),
+        "select": best_of(lambda: tune_arrays(X, Y, pairs, refit=False), 3),
         "apart": seconds_of(lambda: naive(X, Y, learned, holdout)),
     }
 

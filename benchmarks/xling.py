@@ -11,9 +11,7 @@ import _data
 from _benchmark import Benchmark
 from _figures import Figure
 
-from fipp import reproduce
-from fipp.reproduce._cell import run_cell
-from fipp.reproduce._discover import SimilaritySet
+from fipp import experiments, report, reproduce
 
 PLACE = ("pair", "size", "variant", "retrieval", "measure")
 """The fields that identify a record of the study."""
@@ -25,7 +23,7 @@ SIMILARITY = {
     "en-mturk771.tsv": "en", "en-simlex999.tsv": "en", "en-wordsim353-all.tsv": "en", "en.semeval17.csv": "en",
     "fi-finnsim300.tsv": "fi", "ru.simlex965.csv": "ru", "en-fr.rg65.csv": "en-fr",
 }  # fmt: skip
-_NOT_KEPT = ("version", "key", "warnings")
+_NOT_KEPT = ("version", "warnings")
 # Long, and not part of a table: kept only where a figure shows them.
 _DRAWN = {"spectra": ("en-fr", "5k"), "histograms": ("en-fr", "5k")}
 
@@ -48,7 +46,9 @@ def _cells(further):
         },
         chosen=chosen,
         similarity=tuple(
-            SimilaritySet(_data.DATA / "similarity" / name, _set_name(name, languages), tuple(languages.split("-")))
+            reproduce.SimilaritySet(
+                _data.DATA / "similarity" / name, _set_name(name, languages), tuple(languages.split("-"))
+            )
             for name, languages in SIMILARITY.items()
         ),
     )
@@ -66,7 +66,7 @@ def _set_name(file, languages):
 
 
 def measure(**place):
-    record = run_cell("", ALL[tuple(place[name] for name in PLACE)])
+    record = reproduce.run_cell(ALL[tuple(place[name] for name in PLACE)])
     if "error" in record:
         raise RuntimeError(record["error"])
     here = (place["pair"], place["size"])
@@ -132,7 +132,7 @@ def _signed(difference):
 def _rendered(size, *, further):
     cells = _cells(further)
     records = [each for each in benchmark.find(size=size) if tuple(each[name] for name in PLACE) in cells]
-    return reproduce.render(reproduce.make_tables(*_placed(records), _tables(further))).strip()
+    return experiments.render(reproduce.make_tables(*_placed(records), _tables(further))).strip()
 
 
 def _placed(records):
@@ -154,7 +154,7 @@ def _drawn(field, pair, size):
 def draw(records, path):
     """Draw one figure with the study's own function."""
     with tempfile.TemporaryDirectory() as folder:
-        (drawn,) = reproduce.plot_study(*_placed(records), folder)
+        (drawn,) = report.plot_paper(*_placed(records), folder)
         Path(path).write_bytes(drawn.read_bytes())
 
 

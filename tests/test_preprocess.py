@@ -151,7 +151,9 @@ def test_every_transformer_checks_what_it_is_given(X, transformer):
     with pytest.raises(ValueError, match="not fitted"):
         transformer.transform(X)
     transformer.fit(X)
-    with pytest.raises(FippError, match="X has 5 dimensions, but the model was fitted on vectors of 6"):
+    with pytest.raises(
+        FippError, match=f"X has 5 features, but {type(transformer).__name__} is expecting 6 features as input"
+    ):
         transformer.transform(X[:, :5])
     broken = X.copy()
     broken[7, 2] = np.nan

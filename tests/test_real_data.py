@@ -114,7 +114,8 @@ def test_a_path_of_settings_gives_what_separate_fits_give(french, english_french
     source, target = english_french
     pairs = dictionaries["en-fr", "train.1k"].lookup(source, target).rows
     _, alone = french("train.1k", epsilon=0.025, lam=0.5)
-    *_, last = alone.aligner.fit_path(source.matrix, target.matrix, pairs, epsilons=[0.1, 0.025], lams=[1.0, 0.5])
+    settings = [{"epsilon": epsilon, "lam": lam} for epsilon in (0.1, 0.025) for lam in (1.0, 0.5)]
+    *_, last = alone.aligner.fit_many(source.matrix, target.matrix, pairs, settings=settings)
     assert last.kept_fraction_ == alone.aligner.kept_fraction_
     np.testing.assert_allclose(last.map_, alone.aligner.map_, atol=1e-4)
 

@@ -45,16 +45,16 @@ def test_infinities_of_both_signs_do_not_cancel():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([1.0, 2.0], r"X must be a matrix .*1 dimensions.*X\.reshape\(1, -1\)"),
-        (3.0, "X must be a matrix .*0 dimensions"),
-        (np.zeros((1, 1, 1)), "3 dimensions"),
+        ([1.0, 2.0], r"X must be a matrix .*1-dimensional.*X\.reshape\(1, -1\)"),
+        (3.0, "X must be a matrix .*0-dimensional"),
+        (np.zeros((1, 1, 1)), "3-dimensional"),
         (np.zeros((0, 3)), "X has no rows"),
         (np.zeros((3, 0)), "X has no columns"),
         ([["a", "b"]], "X must hold numbers only"),
         ([[{}, 1]], "X must hold numbers only"),
         ([[None, 1]], "row 0 of X holds NaN"),
-        ([[1, 2], [3]], "X must be a matrix whose rows are all of the same length"),
-        ([[1j, 2]], "complex"),
+        ([[1, 2], [3]], "X must be a matrix whose rows all have the same length"),
+        ([[1j, 2]], "Complex data"),
         (scipy.sparse.eye_array(3, format="csr"), r"sparse.*X\.toarray\(\)"),
     ],
 )
@@ -65,7 +65,7 @@ def test_what_is_no_matrix_of_numbers_is_refused(X, message):
 
 def test_the_dimension_is_checked_when_it_is_known():
     assert as_matrix(np.ones((2, 3)), "X", n_columns=3).shape == (2, 3)
-    with pytest.raises(FippError, match="Y has 3 dimensions, but the model was fitted on vectors of 4"):
+    with pytest.raises(FippError, match="Y has 3 features, but the model is expecting 4 features as input"):
         as_matrix(np.ones((2, 3)), "Y", n_columns=4)
 
 

@@ -10,16 +10,15 @@ from fipp._version import __version__
 if TYPE_CHECKING:
     from fipp import (
         aligners,
-        comparison,
         datasets,
         evaluate,
+        experiments,
         io,
         linalg,
         preprocess,
         report,
         reproduce,
         retrieve,
-        selection,
         tasks,
     )
     from fipp._align import align
@@ -46,17 +45,17 @@ if TYPE_CHECKING:
         Unsupervised,
         VecMap,
     )
-    from fipp.comparison import compare_methods
     from fipp.evaluate import BLIResult
     from fipp.exceptions import FippError, FippWarning
+    from fipp.experiments import compare, tune
     from fipp.io import Lexicon, Vectors
     from fipp.linalg import pip_distance
 else:
     # numpy, scipy and scikit-learn take a second or more to load. They are loaded when a name is first asked for, so
     # that `fipp --help` answers at once.
     _MODULES = {
-        "aligners", "comparison", "datasets", "evaluate", "io", "linalg", "preprocess", "report", "retrieve",
-        "reproduce", "selection", "tasks",
+        "aligners", "datasets", "evaluate", "experiments", "io", "linalg", "preprocess", "report", "retrieve",
+        "reproduce", "tasks",
     }  # fmt: skip
     _HOME = {
         "CCA": "fipp.aligners",
@@ -87,8 +86,9 @@ else:
         "VecMap": "fipp.aligners",
         "Vectors": "fipp.io",
         "align": "fipp._align",
-        "compare_methods": "fipp.comparison",
+        "compare": "fipp.experiments",
         "pip_distance": "fipp.linalg",
+        "tune": "fipp.experiments",
     }
 
     def __getattr__(name: str) -> object:
@@ -134,10 +134,10 @@ __all__ = [
     "__version__",
     "align",
     "aligners",
-    "compare_methods",
-    "comparison",
+    "compare",
     "datasets",
     "evaluate",
+    "experiments",
     "io",
     "linalg",
     "pip_distance",
@@ -145,6 +145,6 @@ __all__ = [
     "report",
     "reproduce",
     "retrieve",
-    "selection",
     "tasks",
+    "tune",
 ]

@@ -6,16 +6,14 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, found_pairs
 from fipp._progress import Progress
-from fipp._version import __version__
-from fipp.aligners import BaseAligner
-from fipp.aligners._state import from_state, to_state
+from fipp.aligners import BaseAligner, from_model, to_model
 from fipp.evaluate import BLIResult, Slice, bli, seed_keys, seen_queries, self_evaluate, side_of
 from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Vectors, read_model, write_model
@@ -80,17 +78,23 @@ class Alignment:
         dimensions = f"{self.aligner.n_features_in_} to {self.aligner.n_features_out_} dimensions"
         return f"Alignment({type(self.aligner).__name__}, {dimensions}, {len(self.aligner.pairs_)} pairs)"
 
-    def transform(self, vectors: Vectors | None = None) -> Vectors:
+    @overload
+    def transform(self, vectors: Vectors | None = None) -> Vectors: ...
+
+    @overload
+    def transform(self, vectors: ArrayLike) -> NDArray[np.float32]: ...
+
+    def transform(self, vectors: Vectors | ArrayLike | None = None) -> Vectors | NDArray[np.float32]:
         """Return source vectors in the shared space; all of the source by default.
 
         Parameters
         ----------
-        vectors : Vectors, optional
-            Of the source's kind; they need not be those that the map was learned from.
+        vectors : Vectors or array of shape (n, d1), optional
+            Vectors of the same model as the source; the map need not have been learned from them.
 
         Returns
         -------
-        Vectors
+        Vectors, or ndarray of shape (n, k) for an array
 
         Examples
         --------
@@ -100,21 +104,31 @@ class Alignment:
         Vectors(8000 words, 300 dimensions)
         """
         vectors = self._side("source") if vectors is None else vectors
+        if not isinstance(vectors, Vectors):
+            return self.aligner.transform(vectors)
         return Vectors(vectors.words, self.aligner.transform(vectors.matrix))
 
-    def transform_target(self, vectors: Vectors | None = None) -> Vectors:
+    @overload
+    def transform_target(self, vectors: Vectors | None = None) -> Vectors: ...
+
+    @overload
+    def transform_target(self, vectors: ArrayLike) -> NDArray[np.float32]: ...
+
+    def transform_target(self, vectors: Vectors | ArrayLike | None = None) -> Vectors | NDArray[np.float32]:
         """Return target vectors in the shared space; all of the target by default.
 
         Parameters
         ----------
-        vectors : Vectors, optional
-            Of the target's kind.
+        vectors : Vectors or array of shape (m, d2), optional
+            Vectors of the same model as the target.
 
         Returns
         -------
-        Vectors
+        Vectors, or ndarray of shape (m, k) for an array
         """
         vectors = self._side("target") if vectors is None else vectors
+        if not isinstance(vectors, Vectors):
+            return self.aligner.transform_target(vectors)
         return Vectors(vectors.words, self.aligner.transform_target(vectors.matrix))
 
     def translate(
@@ -302,8 +316,8 @@ class Alignment:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one small file (safetensors with a JSON header).
 
-        It holds the map, the preprocessing, the settings, the scores so far, checksums of both inputs and of the words
-        of the seed pairs, but not the vectors themselves.
+        It holds the map, the preprocessing, the settings, the scores so far, and checksums of both inputs and of the
+        words of the seed pairs, but not the vectors themselves.
 
         Parameters
         ----------
@@ -319,13 +333,9 @@ class Alignment:
         >>> fipp.Alignment.load(path)
         Alignment(FIPP, 300 to 300 dimensions, 2262 pairs)
         """
-        # Attributes that are calculated when first read are kept only if they have been.
-        for attribute in ("deviation_", "spectrum_"):
-            getattr(self.aligner, attribute, None)
-        arrays, description = to_state(self.aligner)
-        header: dict[str, Any] = {"version": __version__, "aligner": description, "seed": self.seed}
-        header["scores"] = self.scores
-        tensors = {f"aligner.{name}": array for name, array in arrays.items()} | {"seed": self._known()}
+        tensors, header = to_model(self.aligner)
+        header |= {"seed": self.seed, "scores": self.scores}
+        tensors["seed"] = self._known()
         for side in ("source", "target"):
             vectors = self._side(side)
             rows = np.unique(np.linspace(0, len(vectors) - 1, _PROBES).astype(int))
@@ -346,25 +356,25 @@ class Alignment:
         source: VectorsLike | None = None,
         target: VectorsLike | None = None,
     ) -> Alignment:
-        """Read a model; with the vectors of both sides it can translate and evaluate, without them transform.
+        """Read a model. It can transform vectors; to translate and evaluate it needs the vectors of both sides.
 
         Parameters
         ----------
         path : str or path-like
             A file that `save` wrote.
         source, target : Vectors or path, optional
-            The vocabularies. A warning tells when they are not those that the map was learned from.
+            The vocabularies. A warning is given if the map was learned from others.
 
         Returns
         -------
         Alignment
         """
         tensors, header = read_model(path)
-        arrays = {
-            name.removeprefix("aligner."): array for name, array in tensors.items() if name.startswith("aligner.")
-        }
+        aligner = from_model(tensors, header)
+        if "seed" not in tensors and set(header) == {"version", "aligner"}:
+            name = type(aligner).__name__
+            raise FippError(f"{path} holds an aligner without words: use fipp.{name}.load to read it")
         try:
-            aligner = from_state(arrays, header["aligner"])
             alignment = cls(aligner, seed=header["seed"], scores=header["scores"])
             alignment._seed_keys = _checked_keys(tensors["seed"], Path(path))
             for side, vectors in (("source", source), ("target", target)):

@@ -1,20 +1,35 @@
-"""What a user may give where vectors, a lexicon or a method are wanted: the thing itself, or how to get it."""
+"""The ways to name vectors, a lexicon or a method: the object itself, a path, an array, or a name."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from numbers import Integral
+from typing import Any, NamedTuple, TypeGuard
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from fipp._validation import as_matrix, as_pairs
 from fipp.aligners import METHODS, BaseAligner
 from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Lookup, Vectors
 
 VectorsLike = Vectors | str | os.PathLike[str]
 LexiconLike = Lexicon | str | os.PathLike[str] | Iterable[tuple[str, str]]
+
+
+def has_words(vectors: VectorsLike | ArrayLike) -> TypeGuard[VectorsLike]:
+    """Return whether vectors come with words, as `Vectors` and files do; arrays do not.
+
+    Examples
+    --------
+    >>> has_words("wiki.en.vec"), has_words([[1.0, 2.0]])
+    (True, False)
+    """
+    return isinstance(vectors, (Vectors, str, os.PathLike))
 
 
 def as_vectors(vectors: VectorsLike) -> Vectors:
@@ -29,20 +44,96 @@ def as_vectors(vectors: VectorsLike) -> Vectors:
 
 
 def as_lexicon(lexicon: LexiconLike) -> Lexicon:
-    """Return a lexicon, read from a file if a path is given, or made of pairs.
+    """Return a lexicon, read from a file if a path is given, or made of pairs of words or of whole numbers.
 
     Examples
     --------
     >>> as_lexicon([("cat", "mačka")])
     Lexicon(1 pairs)
+    >>> as_lexicon([(0, 7)]).pairs
+    [('0', '7')]
     """
     if isinstance(lexicon, Lexicon):
         return lexicon
-    return Lexicon.load(lexicon) if isinstance(lexicon, (str, os.PathLike)) else Lexicon(lexicon)
+    if isinstance(lexicon, (str, os.PathLike)):
+        return Lexicon.load(lexicon)
+    pairs = (pair if isinstance(pair, str) else tuple(pair) for pair in lexicon)
+    return Lexicon(tuple(str(i) if isinstance(i, Integral) else i for i in pair) for pair in pairs)  # type: ignore[misc]
+
+
+class Items(NamedTuple):
+    """An array as vectors whose words are the ids of its rows, and the row of each id."""
+
+    vectors: Vectors
+    row_of: dict[Hashable, int]
+
+
+def as_items(X: ArrayLike, ids: Iterable[Hashable] | None, name: str) -> Items:
+    """Return an array with an id for each row: those given, or the row numbers.
+
+    Of rows with the same id, the first is used, and a warning says how many were left out.
+
+    Examples
+    --------
+    >>> as_items([[1.0], [2.0]], ["a", ("b", 2)], "source").vectors.words
+    ('a', "('b', 2)")
+    """
+    X = as_matrix(X, name)
+    known = list(range(len(X)) if ids is None else ids)
+    if len(known) != len(X):
+        raise FippError(f"{name} has {len(X):,} rows but there are {len(known):,} ids in {name}_ids")
+    try:
+        first = dict(zip(reversed(known), range(len(X) - 1, -1, -1), strict=True))
+    except TypeError as error:
+        raise FippError(f"{name}_ids must be hashable, such as numbers, strings or tuples: {error}") from None
+    if len(first) < len(X):
+        repeated = len(X) - len(first)
+        warn(f"{repeated:,} rows of {name} have the id of an earlier row and are left out: ids should be unique")
+        X = X[sorted(first.values())]
+    row_of = {item: row for row, item in enumerate(dict.fromkeys(known))}
+    words = [str(item) for item in row_of]
+    if len(set(words)) < len(words):
+        raise FippError(f"some {name}_ids differ only in type, such as 1 and '1': make all of them numbers or strings")
+    return Items(Vectors(words, X), row_of)
+
+
+def paired_rows(lexicon: Any, source: Items, target: Items, *, by_row: bool) -> tuple[NDArray[np.int64], int]:
+    """Return the row numbers of known pairs, and how many pairs there were, found or not.
+
+    Parameters
+    ----------
+    lexicon : Lexicon, path, iterable of pairs of ids, or None
+        None pairs equal ids.
+    source, target : Items
+    by_row : bool
+        Whether ids are the row numbers, of which none may be missing.
+
+    Examples
+    --------
+    >>> old, new = as_items([[1.0], [2.0]], ["a", "b"], "source"), as_items([[1.0], [2.0]], ["b", "c"], "target")
+    >>> paired_rows(None, old, new, by_row=False)
+    (array([[1, 0]]), 2)
+    """
+    if by_row:
+        rows = as_pairs(lexicon, len(source.vectors), len(target.vectors))
+        return rows, len(rows) if lexicon is None else len(lexicon)
+    if lexicon is None:
+        pairs = [(item, item) for item in source.row_of]
+    else:
+        pairs = list(as_lexicon(lexicon) if isinstance(lexicon, (str, os.PathLike)) else lexicon)
+        for place, pair in enumerate(pairs):
+            if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+                raise FippError(f"pair {place} must be a source id and a target id, not {pair!r}")
+    found = [(source.row_of[s], target.row_of[t]) for s, t in pairs if s in source.row_of and t in target.row_of]
+    if not found:
+        what = "source_ids and target_ids have no id in common" if lexicon is None else "no pair has both of its ids"
+        example = next(iter(source.row_of)), next(iter(target.row_of))
+        raise FippError(f"{what}; the first source id is {example[0]!r} and the first target id is {example[1]!r}")
+    return as_pairs(found, len(source.vectors), len(target.vectors)), len(pairs)
 
 
 def found_pairs(lexicon: Lexicon, source: Vectors, target: Vectors) -> Lookup:
-    """Look a lexicon up; refuse one of which nothing is found, and warn of one that seems to be the wrong way round.
+    """Look up a lexicon; refuse it if no pair is found, and warn if it seems to be reversed.
 
     Examples
     --------

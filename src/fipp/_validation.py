@@ -1,4 +1,4 @@
-"""The one way in for arrays: what is wrong with them is said with the row that is wrong."""
+"""The one way in for arrays and pairs. Errors name the row that is wrong and say what to do."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from fipp.exceptions import FippError
 from fipp.linalg import row_blocks
 
 
-def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArray:
-    """Check that ``X`` is a matrix of finite numbers and give it as an array of floats.
+class NotNumbersError(FippError, TypeError):
+    """Vectors hold something other than numbers."""
+
+
+def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None, owner: str = "the model") -> NDArray:
+    """Check that ``X`` is a matrix of finite numbers and return it as an array of floats.
 
     Parameters
     ----------
@@ -19,11 +23,13 @@ def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArr
         What to call it in an error.
     n_columns : int, optional
         The dimension it must have.
+    owner : str
+        What needs that dimension, for the error.
 
     Returns
     -------
     ndarray of shape (n, d)
-        Floating point, of the precision it came with.
+        Floating point, of the precision it came with; float32 for other numbers.
 
     Examples
     --------
@@ -39,18 +45,18 @@ def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArr
     try:
         array = np.asarray(X)
     except ValueError as error:
-        raise FippError(f"{name} must be a matrix whose rows are all of the same length: {error}") from None
+        raise FippError(f"{name} must be a matrix whose rows all have the same length: {error}") from None
     if array.dtype.kind == "c":
-        raise FippError(f"{name} holds complex data not supported here: vectors must be real numbers")
+        raise FippError(f"Complex data not supported: {name} must hold real numbers")
     if array.dtype.kind != "f":
         try:
             array = array.astype(np.float32)
         except (TypeError, ValueError) as error:
-            raise FippError(f"{name} must hold numbers only: {error}") from None
+            raise NotNumbersError(f"{name} must hold numbers only: {error}") from None
     if array.ndim != 2:
         raise FippError(
-            f"{name} must be a matrix with a row for each item, but it has {array.ndim} dimensions. Reshape your data: "
-            f"{name}.reshape(1, -1) makes one vector a matrix of one row"
+            f"{name} must be a matrix with one row per item, but it is {array.ndim}-dimensional. Reshape your data: "
+            f"{name}.reshape(1, -1) turns one vector into a matrix of one row"
         )
     if not len(array):
         raise FippError(f"{name} has no rows: found array with 0 sample(s) while a minimum of 1 is required.")
@@ -58,7 +64,7 @@ def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArr
         raise FippError(f"{name} has no columns: 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
     if n_columns is not None and array.shape[1] != n_columns:
         raise FippError(
-            f"{name} has {array.shape[1]} dimensions, but the model was fitted on vectors of {n_columns}: "
+            f"{name} has {array.shape[1]} features, but {owner} is expecting {n_columns} features as input: "
             "is this the right set of vectors?"
         )
     _require_finite(array, name)
@@ -68,7 +74,7 @@ def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None) -> NDArr
 def _require_finite(array: NDArray, name: str) -> None:
     for rows in row_blocks(len(array)):
         block = array[rows]
-        # Column sums tell for a whole block, unless finite numbers add up to infinity.
+        # Finite column sums prove that a whole block is finite; others may also be overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(np.ones(len(block), block.dtype) @ block).all():
                 continue
@@ -79,12 +85,12 @@ def _require_finite(array: NDArray, name: str) -> None:
 
 
 def as_pairs(pairs: ArrayLike | None, n_source: int, n_target: int) -> NDArray[np.int64]:
-    """Check seed pairs and give them as row numbers, each pair once, in the order given.
+    """Check seed pairs and return them as row numbers, each pair once, in the order given.
 
     Parameters
     ----------
     pairs : array-like of shape (c, 2) or None
-        Row of the source, row of the target. None pairs row i with row i.
+        Source row and target row of each pair. None pairs row i with row i.
     n_source, n_target : int
         Numbers of rows.
 
@@ -126,7 +132,7 @@ def as_pairs(pairs: ArrayLike | None, n_source: int, n_target: int) -> NDArray[n
 
 
 def as_weights(weights: ArrayLike, pairs: ArrayLike, unique: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Check the weights of seed pairs and return one for each pair that `as_pairs` kept: the sum over its repetitions.
+    """Check the weights of seed pairs and return one for each pair that `as_pairs` kept, summed over its repetitions.
 
     Parameters
     ----------
@@ -149,9 +155,9 @@ def as_weights(weights: ArrayLike, pairs: ArrayLike, unique: NDArray[np.int64]) 
     """
     array = np.asarray(weights, dtype=np.float64)
     if array.shape != (len(np.asarray(pairs)),):
-        raise FippError(f"there are {len(np.asarray(pairs)):,} pairs but sample_weight is of shape {array.shape}")
+        raise FippError(f"there are {len(np.asarray(pairs)):,} pairs but sample_weight has the shape {array.shape}")
     if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
-        raise FippError("sample_weight must be finite numbers of at least 0, not all of them 0")
+        raise FippError("sample_weight must be finite and not negative, and at least one weight must not be zero")
     place = np.unique(np.asarray(pairs), axis=0, return_inverse=True)[1].ravel()
     totals = np.bincount(place, array).astype(np.float64)
     return totals[np.unique(unique, axis=0, return_inverse=True)[1].ravel()]

@@ -1,14 +1,14 @@
-r"""What is done to vectors before they are aligned, as transformers with ``fit`` and ``transform``.
+r"""Preprocessing of vectors before they are aligned, as transformers with ``fit`` and ``transform``.
 
-Their statistics (means, removed components) are taken from a whole vocabulary and belong to the fitted aligner, so that
-new vectors get exactly the treatment that the training ones got. A vector of zeros says nothing and stays zero.
+Their statistics (means, removed components) are taken from a whole vocabulary and kept with the fitted aligner, so that
+new vectors are treated exactly as the training vectors were. A vector of zeros stands for a missing one and stays zero.
 
 `Isotropic` is the paper's preprocessing and FIPP's default. It comes in two variants. ``"published"`` is what the
 authors' code does: it subtracts the projection of the *uncentred* vectors on the removed components u, so that every
 word keeps the constant −µ·u there. ``"textbook"`` (Mu and Viswanath, 2018) subtracts that of the centred vectors. The
-published one is the default because the paper's figures were made with it. Measured on eight pairs of vectors and two
-sizes of dictionary they are equal in the mean, except that the constant can do harm when the target has fewer
-dimensions than the source (docs/results/fipp.md).
+published one is the default because the paper's results were obtained with it. On eight pairs of vectors and two sizes
+of dictionary, both are equally good on average, but the constant can do harm if the target has fewer dimensions than
+the source (docs/results/fipp.md).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._validation import as_matrix
 from fipp.exceptions import FippError
-from fipp.linalg import mean_and_scatter, ordered_map, row_blocks, single_threaded_blas, unit_rows
+from fipp.linalg import map_rows, mean_and_scatter, single_threaded_blas, unit_rows
 
 
 class _Preprocessor(TransformerMixin, BaseEstimator):
-    """A transformer of rows that leaves zero vectors at zero and works block by block."""
+    """A transformer of rows, applied block by block, that leaves vectors of zeros at zero."""
 
     def fit(self, X: NDArray, y: object = None) -> Self:
         """Learn the statistics of a vocabulary.
@@ -48,7 +48,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: NDArray) -> NDArray[np.float32]:
-        """Return the rows of ``X`` as this preprocessing leaves them.
+        """Return the preprocessed rows of ``X``.
 
         Parameters
         ----------
@@ -59,16 +59,17 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         ndarray of shape (n, d), float32
         """
         check_is_fitted(self)
-        X = as_matrix(X, "X", n_columns=self.n_features_in_)
-        out = np.empty(X.shape, dtype=np.float32)
+        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__)
 
-        def fill(rows: slice) -> None:
-            out[rows] = self._apply(X[rows])
-            out[rows][~X[rows].any(axis=1)] = 0
+        def apply(rows: NDArray) -> NDArray[np.float32]:
+            missing = ~rows.any(axis=1)
+            applied = self._apply(rows)
+            if missing.any():
+                applied = applied.copy()  # it may be the caller's
+                applied[missing] = 0
+            return applied
 
-        for _ in ordered_map(fill, row_blocks(len(X))):
-            pass
-        return out
+        return map_rows(apply, X, X.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -76,7 +77,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         return tags
 
     def _learn(self, X: NDArray) -> None:
-        """Set fitted attributes; there are none unless a subclass has some."""
+        """Set the fitted attributes, if the preprocessing has any."""
 
     def _apply(self, X: NDArray) -> NDArray[np.float32]:
         raise AssertionError("every preprocessor has its own")
@@ -123,10 +124,10 @@ class Isotropic(_Preprocessor):
     Parameters
     ----------
     n_components : int, default=1
-        How many components D to remove. One, as in the paper; on many vectors two to six are better.
+        The number of components to remove: one in the paper; for many vectors two to six are better.
     variant : {"published", "textbook"}, default="published"
-        Whether the projection that is subtracted is that of the uncentred vectors, as in the authors' code, or that
-        of the centred ones.
+        Whether to subtract the projection of the uncentred vectors, as in the authors' code, or that of the centred
+        ones.
 
     Attributes
     ----------
@@ -173,7 +174,7 @@ class Isotropic(_Preprocessor):
 
 
 class IterativeNormalization(_Preprocessor):
-    """Alternate unit length and centring until vectors are both (Zhang et al., 2019).
+    """Alternate unit length and centring, which brings vectors close to both (Zhang et al., 2019).
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ class IterativeNormalization(_Preprocessor):
     Attributes
     ----------
     means_ : ndarray of shape (n_iterations, d)
-        What was subtracted in each iteration; new vectors go through the same steps.
+        The mean subtracted in each iteration; new vectors go through the same steps.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def _as_float32(X: NDArray) -> NDArray[np.float32]:
 
 
 class Unchanged(_Preprocessor):
-    """Leave vectors as they are.
+    """Leave vectors unchanged.
 
     Examples
     --------
@@ -294,9 +295,9 @@ def with_components(preprocess: str | Any | None, n_components: int) -> Any:
     Parameters
     ----------
     preprocess : str, transformer or None
-        As for `make_preprocess`; one that removes components.
+        As for `make_preprocess`; it must be one that removes components.
     n_components : int
-        How many to remove.
+        The number of components to remove.
 
     Returns
     -------

@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from cheap_methods import CHEAP, EXTRAS
 from sklearn.base import clone
 
+from cheap_methods import CHEAP, EXTRAS
 from fipp import FippError, FippWarning
 
 WRAPPING = [name for name, method in CHEAP.items() if "preprocess" not in method.get_params(deep=False)]

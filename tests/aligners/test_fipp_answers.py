@@ -5,10 +5,10 @@ import pickle
 import warnings
 from itertools import product
 
-import fipp_reference as reference
 import joblib
 import numpy as np
 import pytest
+from fipp_problems import related_vocabularies, unit_length
 from threadpoolctl import threadpool_limits
 
 from fipp import FIPP, FippError, FippWarning, Procrustes
@@ -19,7 +19,7 @@ SOLVERS = ["linear", "eigen", "sgd"]
 
 @pytest.fixture
 def spaces(rng):
-    return reference.related_vocabularies(rng, 120, 8, 6)
+    return related_vocabularies(rng, 120, 8, 6)
 
 
 def seed_pairs(c):
@@ -56,7 +56,7 @@ def test_one_pair_is_mapped_in_the_direction_of_its_target(spaces):
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("preprocess", ["isotropic", "unit", None])
 def test_an_empty_filter_is_warned_of_and_only_rotates_the_source(rng, solver, preprocess):
-    X, Y = reference.related_vocabularies(rng, 120, 6, 6)
+    X, Y = related_vocabularies(rng, 120, 6, 6)
     with pytest.warns(FippWarning, match=r"kept no inner product at ε = 0\.0.*only rotated"):
         aligner = FIPP(0.0, solver=solver, preprocess=preprocess, n_steps=50).fit(X, Y)
     assert aligner.kept_fraction_ == 0
@@ -262,9 +262,9 @@ def test_what_is_no_matrix_is_refused(spaces, bad):
 def test_vectors_of_another_dimension_are_refused(spaces):
     X, Y = spaces
     aligner = FIPP().fit(X, Y)
-    with pytest.raises(FippError, match="X has 6 dimensions, but the model was fitted on vectors of 8"):
+    with pytest.raises(FippError, match="X has 6 features, but FIPP is expecting 8 features as input"):
         aligner.transform(Y)
-    with pytest.raises(FippError, match="Y has 8 dimensions, but the model was fitted on vectors of 6"):
+    with pytest.raises(FippError, match="Y has 8 features, but FIPP is expecting 6 features as input"):
         aligner.transform_target(X)
 
 
@@ -282,11 +282,10 @@ def test_a_failed_fit_leaves_the_input_alone(spaces):
 def test_a_path_of_settings_equals_separate_fits(spaces, preprocess, monkeypatch):
     monkeypatch.setattr(_gram, "_TILE", 16)
     X, Y = spaces
-    epsilons, lams = [0.3, 0.02, None, 0.1], [1.0, 0.25]
-    path = list(
-        FIPP(preprocess=preprocess, weighting="paper").fit_path(X, Y, seed_pairs(70), epsilons=epsilons, lams=lams)
-    )
-    assert [(a.epsilon, a.lam) for a in path] == list(product(epsilons, lams))
+    grid = list(product([0.3, 0.02, None, 0.1], [1.0, 0.25]))
+    settings = [{"epsilon": epsilon, "lam": lam} for epsilon, lam in grid]
+    path = FIPP(preprocess=preprocess, weighting="paper").fit_many(X, Y, seed_pairs(70), settings=settings)
+    assert [(a.epsilon, a.lam) for a in path] == grid
     for fitted in path:
         alone = FIPP(fitted.epsilon, fitted.lam, preprocess=preprocess, weighting="paper")
         alone.fit(X, Y, seed_pairs(70))
@@ -304,7 +303,7 @@ def test_a_path_of_settings_equals_separate_fits(spaces, preprocess, monkeypatch
 
 def test_a_path_learns_its_own_pairs_once(spaces):
     X, Y = spaces
-    path = list(FIPP(self_learning=10).fit_path(X, Y, seed_pairs(40), epsilons=[0.1, 0.2], lams=[1.0]))
+    path = FIPP(self_learning=10).fit_many(X, Y, seed_pairs(40), settings=[{"epsilon": 0.1}, {"epsilon": 0.2}])
     alone = FIPP(0.2, self_learning=10).fit(X, Y, seed_pairs(40))
     np.testing.assert_array_equal(path[1].induced_pairs_, alone.induced_pairs_)
     np.testing.assert_allclose(path[1].map_, alone.map_, atol=1e-4)
@@ -312,29 +311,25 @@ def test_a_path_learns_its_own_pairs_once(spaces):
 
 def test_a_path_leaves_the_aligner_it_was_asked_of_unfitted(spaces):
     aligner = FIPP()
-    list(aligner.fit_path(*spaces, epsilons=[0.1], lams=[1.0]))
+    aligner.fit_many(*spaces, settings=[{"epsilon": 0.1}])
     assert not hasattr(aligner, "map_")
     assert aligner.get_params() == FIPP().get_params()
 
 
 @pytest.mark.parametrize("settings", [{"solver": "eigen"}, {"solver": "sgd"}, {"n_rounds": 2}])
-def test_a_path_is_refused_where_no_work_can_be_shared(spaces, settings):
-    with pytest.raises(FippError, match="one round only"):
-        list(FIPP(**settings).fit_path(*spaces, epsilons=[0.1], lams=[1.0]))
+def test_where_no_work_can_be_shared_every_setting_is_fitted_by_itself(spaces, settings):
+    aligner = FIPP(n_steps=5).set_params(**settings)
+    assert not aligner.path_settings
+    (fitted,) = aligner.fit_many(*spaces, settings=[{"epsilon": 0.2}])
+    np.testing.assert_array_equal(fitted.map_, FIPP(0.2, n_steps=5).set_params(**settings).fit(*spaces).map_)
 
 
 @pytest.mark.parametrize(
-    "grid",
-    [
-        {"epsilons": [0.1, -0.5], "lams": [1.0]},
-        {"epsilons": [0.1], "lams": [1.0, -1.0]},
-        {"epsilons": [float("nan")], "lams": [1.0]},
-        {"epsilons": ["wide"], "lams": [1.0]},
-    ],
+    "wrong", [{"epsilon": -0.5}, {"lam": -1.0}, {"epsilon": float("nan")}, {"epsilon": "wide"}], ids=str
 )
-def test_a_path_checks_every_setting_as_a_fit_does(spaces, grid):
+def test_a_path_checks_every_setting_as_a_fit_does(spaces, wrong):
     with pytest.raises(ValueError, match=r"epsilon|lam"):
-        list(FIPP().fit_path(*spaces, **grid))
+        FIPP().fit_many(*spaces, settings=[{"epsilon": 0.1, "lam": 1.0}, wrong])
 
 
 # Fitted state
@@ -387,12 +382,12 @@ def test_a_pickle_is_small_although_the_seed_is_large(rng):
 
 @pytest.mark.parametrize(("d1", "d2"), [(5, 5), (4, 6), (6, 4)])
 def test_procrustes_is_the_rotation_of_the_svd(rng, d1, d2):
-    X, Y = reference.related_vocabularies(rng, 80, d1, d2)
+    X, Y = related_vocabularies(rng, 80, d1, d2)
     aligner = Procrustes().fit(X, Y, seed_pairs(50))
-    X_s, X_t = reference.unit_length(X)[:50], reference.unit_length(Y)[:50]
+    X_s, X_t = unit_length(X)[:50], unit_length(Y)[:50]
     U, _, Vt = np.linalg.svd(X_s.T @ X_t, full_matrices=False)
     np.testing.assert_allclose(aligner.map_, U @ Vt, atol=1e-4)
-    np.testing.assert_allclose(aligner.transform(X), reference.unit_length(X) @ U @ Vt, atol=1e-4)
+    np.testing.assert_allclose(aligner.transform(X), unit_length(X) @ U @ Vt, atol=1e-4)
     assert aligner.score(X, Y) > 0.5
 
 
@@ -409,7 +404,7 @@ def test_the_score_is_the_mean_reciprocal_rank_by_cosine(spaces):
 
 @pytest.mark.parametrize("self_learning", [0, 100])
 def test_the_map_has_the_same_bits_whatever_the_number_of_threads(self_learning):
-    X, Y = reference.related_vocabularies(np.random.default_rng(5), 2000, 60, 70)
+    X, Y = related_vocabularies(np.random.default_rng(5), 2000, 60, 70)
     pairs = seed_pairs(1200)
     maps, moved = [], []
     for threads in (1, 2):

@@ -2,15 +2,16 @@
 
 import warnings
 
-import fipp_reference as reference
 import numpy as np
 import pytest
+from fipp_problems import epsilon_in_a_gap, related_vocabularies, unit_length
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fipp import FIPP, FippWarning
-from fipp.aligners._solvers import descent_map, eigen_map, linear_map
-from fipp.linalg import _factor, filtered_gram, thin_svd
+from fipp.aligners import _fipp_reference as reference
+from fipp.aligners._solvers import descent_map, eigen_map, filtered_seeds, linear_map
+from fipp.linalg import _solve
 
 DIMENSIONS = [(6, 6), (5, 8), (8, 5), (1, 1), (1, 4), (4, 1), (12, 2)]
 
@@ -18,29 +19,29 @@ DIMENSIONS = [(6, 6), (5, 8), (8, 5), (1, 1), (1, 4), (4, 1), (12, 2)]
 def problem(d1, d2, *, n=160, c=80, preprocess=reference.isotropic, seed=0):
     """Vocabularies, pairs, preprocessed seed vectors and a safe ε."""
     rng = np.random.default_rng(seed)
-    X, Y = reference.related_vocabularies(rng, n, d1, d2)
+    X, Y = related_vocabularies(rng, n, d1, d2)
     order = rng.permutation(n)
     Y = Y[order]  # so that pairs are not simply row i and row i
     pairs = np.stack([order, np.arange(n)], axis=1)[:c]
     prepared_X, prepared_Y = (preprocess(V) if V.shape[1] > 1 else centred_only(V, preprocess) for V in (X, Y))
     X_s, X_t = prepared_X[pairs[:, 0]], prepared_Y[pairs[:, 1]]
-    return X, Y, pairs, X_s, X_t, reference.epsilon_in_a_gap(X_s, X_t)
+    return X, Y, pairs, X_s, X_t, epsilon_in_a_gap(X_s, X_t)
 
 
 def centred_only(V, preprocess):
     """In one dimension no component is removed, because nothing would be left."""
-    unit = reference.unit_length(V)
-    return unit if preprocess is reference.unit_length else unit - unit.mean(axis=0)
+    unit = unit_length(V)
+    return unit if preprocess is unit_length else unit - unit.mean(axis=0)
 
 
 @pytest.mark.parametrize("rank", ["target", "full"])
 @pytest.mark.parametrize("eigen_method", ["dense", "subspace"])
 @pytest.mark.parametrize(("d1", "d2"), DIMENSIONS)
 def test_the_published_route_equals_the_literal_reference(monkeypatch, d1, d2, eigen_method, rank):
-    monkeypatch.setattr(_factor, "_SUBSPACE_TOLERANCE", 1e-8)
+    monkeypatch.setattr(_solve, "_SUBSPACE_TOLERANCE", 1e-8)
     X, Y, pairs, X_s, X_t, epsilon = problem(d1, d2)
     n_rank = d2 if rank == "target" else max(d1, d2)
-    expected = reference.fipp_map(X_s, X_t, epsilon, 0.7, n_rank)
+    expected = reference.fipp_map(X_s, X_t, epsilon, 0.7, rank=n_rank, published=True)
     aligner = FIPP(epsilon, 0.7, solver="eigen", eigen_method=eigen_method, rank=rank, weighting="published")
     aligner.fit(X, Y, pairs)
     assert aligner.map_.shape == (d1, d2)
@@ -53,15 +54,15 @@ def test_the_published_route_equals_the_literal_reference(monkeypatch, d1, d2, e
 @pytest.mark.parametrize(("d1", "d2"), DIMENSIONS)
 def test_the_linear_solver_equals_its_dense_formula(d1, d2, rank):
     # The removed component would leave X_s without full column rank, which the formula needs.
-    X, Y, pairs, X_s, X_t, epsilon = problem(d1, d2, preprocess=reference.unit_length)
+    X, Y, pairs, X_s, X_t, epsilon = problem(d1, d2, preprocess=unit_length)
     n_rank = d2 if rank == "target" else max(d1, d2)
-    expected = reference.fipp_map(X_s, X_t, epsilon, 0.7, n_rank, solver="linear")
+    expected = reference.fipp_map(X_s, X_t, epsilon, 0.7, rank=n_rank)
     aligner = FIPP(epsilon, 0.7, rank=rank, preprocess="unit").fit(X, Y, pairs)
     np.testing.assert_allclose(aligner.map_, expected, atol=1e-3 * np.abs(expected).max())
 
 
 def test_no_linear_map_realises_the_objective_better_when_the_filter_is_off(rng):
-    X, Y, pairs, X_s, X_t, _ = problem(5, 7, preprocess=reference.unit_length)
+    X, Y, pairs, X_s, X_t, _ = problem(5, 7, preprocess=unit_length)
     aligner = FIPP(None, preprocess="unit").fit(X, Y, pairs)
     # The seed and a virtual pair along each axis, whose inner products are to stay as they are.
     completed = np.vstack([X_s, np.sqrt((X_s**2).sum() / len(X_s)) * np.eye(5)])
@@ -82,7 +83,7 @@ def test_no_linear_map_realises_the_objective_better_when_the_filter_is_off(rng)
 @pytest.mark.parametrize("c", [60, 80, 81, 85, 100, 160])
 def test_with_about_as_many_pairs_as_dimensions_the_map_stretches_nothing_out_of_proportion(c, rng):
     # The seed has hardly anything in some directions; dividing by that used to blow them up a hundredfold.
-    X, Y = reference.related_vocabularies(rng, 400, 80, 80)
+    X, Y = related_vocabularies(rng, 400, 80, 80)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FippWarning)
         aligner = FIPP().fit(X, Y, np.stack([np.arange(c)] * 2, axis=1))
@@ -90,7 +91,7 @@ def test_with_about_as_many_pairs_as_dimensions_the_map_stretches_nothing_out_of
 
 
 def test_the_published_route_says_when_few_pairs_let_it_stretch_some_directions(rng):
-    X, Y = reference.related_vocabularies(rng, 400, 40, 40, noise=1.0)
+    X, Y = related_vocabularies(rng, 400, 40, 40, noise=1.0)
     pairs = np.stack([np.arange(400)] * 2, axis=1)
     with pytest.warns(FippWarning, match=r"stretches one direction .* times .*'linear', or 80 pairs and more"):
         aligner = FIPP(solver="eigen").fit(X, Y, pairs[:41])
@@ -105,36 +106,20 @@ def test_the_published_route_says_when_few_pairs_let_it_stretch_some_directions(
 def test_the_least_squares_projection_is_the_literal_one_with_a_matrix_of_pairs_by_words(rng):
     X, _, _, X_s, X_t, epsilon = problem(6, 6)
     vocabulary = reference.isotropic(X)
-    solution = eigen_map(
-        X_s.astype(np.float32),
-        X_t.astype(np.float32),
-        epsilon,
-        1.0,
-        6,
-        method="dense",
-        max_memory=None,
-        progress=None,
-    )
+    settings = FIPP(solver="eigen", eigen_method="dense")
+    (seed,) = filtered_seeds(X_s.astype(np.float32), X_t.astype(np.float32), [epsilon], settings, None)
+    solution = eigen_map(seed, 6, settings)
     # 𝔛̃ᵀ = (X̃ᵀX̃)⁻¹ X̃ᵀ (X_s 𝔛ᵀ): the least-squares solution of X̃ 𝔛̃ᵀ = X_s 𝔛ᵀ, a c×n matrix.
     literal = np.linalg.lstsq(solution.aligned.astype(np.float64), X_s @ vocabulary.T)[0].T
     np.testing.assert_allclose(vocabulary @ solution.W, literal, atol=1e-4)
 
 
 def test_the_descent_projects_by_literal_least_squares_too():
-    X, _, _, X_s, X_t, epsilon = problem(5, 7, preprocess=reference.unit_length)
-    vocabulary = reference.unit_length(X)
-    solution = descent_map(
-        X_s.astype(np.float32),
-        X_t.astype(np.float32),
-        epsilon,
-        1.0,
-        7,
-        learning_rate=1e-2,
-        n_steps=100,
-        random_state=np.random.RandomState(0),
-        max_memory=None,
-        progress=None,
-    )
+    X, _, _, X_s, X_t, epsilon = problem(5, 7, preprocess=unit_length)
+    vocabulary = unit_length(X)
+    settings = FIPP(solver="sgd", learning_rate=1e-2, n_steps=100)
+    (seed,) = filtered_seeds(X_s.astype(np.float32), X_t.astype(np.float32), [epsilon], settings, None)
+    solution = descent_map(seed, 7, settings)
     aligned = solution.aligned.astype(np.float64)
     literal = np.linalg.lstsq(aligned, X_s @ vocabulary.T)[0].T
     np.testing.assert_allclose(vocabulary @ solution.W, literal, atol=1e-3)
@@ -143,7 +128,7 @@ def test_the_descent_projects_by_literal_least_squares_too():
 @pytest.mark.parametrize("weighting", ["root", "published", "paper", None])
 @pytest.mark.parametrize("solver", ["linear", "eigen"])
 def test_weights_are_those_of_the_rows_of_g_star_minus_g_t(solver, weighting):
-    X, Y, pairs, X_s, X_t, epsilon = problem(6, 5, preprocess=reference.unit_length)
+    X, Y, pairs, X_s, X_t, epsilon = problem(6, 5, preprocess=unit_length)
     aligner = FIPP(epsilon, 0.5, solver=solver, weighting=weighting, preprocess="unit").fit(X, Y, pairs)
     power = {"root": 0.5, "published": 1, "paper": 2, None: 0}[weighting]
     expected = reference.pair_weights(X_s, X_t, epsilon, 0.5, power)
@@ -167,13 +152,13 @@ def test_fitted_attributes_say_what_the_filter_kept(solver):
 @pytest.mark.parametrize("solver", ["linear", "eigen", "sgd"])
 @pytest.mark.parametrize(("d1", "d2"), [(6, 6), (5, 8), (8, 5)])
 def test_the_objective_and_the_deviation_are_those_of_the_aligned_seed_vectors(d1, d2, solver):
-    X, Y, pairs, X_s, X_t, epsilon = problem(d1, d2, preprocess=reference.unit_length)
+    X, Y, pairs, X_s, X_t, epsilon = problem(d1, d2, preprocess=unit_length)
     aligner = FIPP(epsilon, 0.5, solver=solver, n_steps=20, learning_rate=1e-2, preprocess="unit").fit(X, Y, pairs)
     G_s, G_t, delta, _ = reference.optimal_gram(X_s, X_t, epsilon, 0.5)
     if solver == "linear":
         aligned = X_s @ reference.linear_projection(X_s, X_t, epsilon, 0.5, max(d1, d2))
     elif solver == "eigen":
-        aligned, _ = reference.published_aligned(X_s, X_t, epsilon, 0.5, max(d1, d2))
+        aligned = reference.published_vectors(X_s, X_t, epsilon, 0.5, max(d1, d2))
     else:
         aligned = aligner._seed[2].aligned.astype(np.float64)
     G = aligned @ aligned.T
@@ -188,19 +173,19 @@ def test_the_objective_and_the_deviation_are_those_of_the_aligned_seed_vectors(d
 
 def test_no_filter_is_a_filter_that_keeps_everything():
     X, Y, pairs, X_s, X_t, _ = problem(6, 6)
-    expected = reference.fipp_map(X_s, X_t, np.inf, 1.0, 6)
+    expected = reference.fipp_map(X_s, X_t, np.inf, 1.0, published=True)
     for epsilon in (None, 1e6, 1e30):
         aligner = FIPP(epsilon, solver="eigen", weighting="published").fit(X, Y, pairs)
         assert aligner.kept_fraction_ == 1
         np.testing.assert_allclose(aligner.map_, expected, atol=2e-3 * np.abs(expected).max())
     unfiltered = FIPP(None).fit(X, Y, pairs)
     np.testing.assert_array_equal(unfiltered.map_, FIPP(1e6).fit(X, Y, pairs).map_)
-    (path,) = FIPP().fit_path(X, Y, pairs, epsilons=[1e6], lams=[1.0])
+    (path,) = FIPP().fit_many(X, Y, pairs, settings=[{"epsilon": 1e6}])
     np.testing.assert_array_equal(unfiltered.map_, path.map_)
 
 
 def test_a_second_round_starts_from_the_aligned_source():
-    X, Y, pairs, X_s, X_t, epsilon = problem(6, 6, preprocess=reference.unit_length)
+    X, Y, pairs, X_s, X_t, epsilon = problem(6, 6, preprocess=unit_length)
     aligner = FIPP(epsilon, preprocess="unit", n_rounds=2).fit(X, Y, pairs)
     W = reference.linear_projection(X_s, X_t, epsilon, 1.0, 6)
     again = reference.linear_projection(X_s @ W, X_t, epsilon, 1.0, 6)
@@ -211,7 +196,7 @@ def test_a_second_round_starts_from_the_aligned_source():
 
 @pytest.mark.parametrize("solver", ["linear", "eigen"])
 def test_a_rank_that_was_asked_for_is_the_rank_of_the_map(solver):
-    X, Y, pairs, *_ = problem(7, 5, preprocess=reference.unit_length)
+    X, Y, pairs, *_ = problem(7, 5, preprocess=unit_length)
     for rank, expected in [("target", 5), (2, 2), (1, 1), (50, 5)]:
         aligner = FIPP(0.2, rank=rank, solver=solver, preprocess="unit").fit(X, Y, pairs)
         assert np.linalg.matrix_rank(aligner.map_, tol=1e-4) == expected
@@ -220,7 +205,7 @@ def test_a_rank_that_was_asked_for_is_the_rank_of_the_map(solver):
 
 @pytest.mark.parametrize("d2", [4, 6])
 def test_descent_approaches_the_eigen_solution_where_that_is_the_best_there_is(d2):
-    X, Y, pairs, *_ = problem(4, d2, n=60, c=30, preprocess=reference.unit_length)
+    X, Y, pairs, *_ = problem(4, d2, n=60, c=30, preprocess=unit_length)
     settings = {"epsilon": None, "preprocess": "unit", "rank": "full"}
     best = FIPP(solver="eigen", **settings).fit(X, Y, pairs).objective_.total
     descent = FIPP(solver="sgd", learning_rate=1e-2, n_steps=600, **settings).fit(X, Y, pairs)
@@ -247,9 +232,8 @@ def test_descent_depends_on_nothing_random_but_its_random_state():
 def test_linear_map_of_a_source_without_full_rank_maps_the_missing_directions_to_zero(rng):
     X_s = np.concatenate([rng.standard_normal((30, 3)), np.zeros((30, 2))], axis=1).astype(np.float32)
     X_t = rng.standard_normal((30, 4)).astype(np.float32)
-    factors = thin_svd(X_s)
-    (gram,) = filtered_gram(X_s, X_t, factors.Q, [1.0])
-    solution = linear_map(factors, gram, 1.0, 5)
+    (seed,) = filtered_seeds(X_s, X_t, [1.0], FIPP(), None)
+    solution = linear_map(seed, 5, FIPP())
     assert solution.W.shape[1] <= 3
     np.testing.assert_allclose(solution.W[3:], 0, atol=1e-7)
 
@@ -262,7 +246,7 @@ def dimensions():
 
 
 def unit_problem(d1, d2, seed):
-    return problem(d1, d2, n=140, c=110, preprocess=reference.unit_length, seed=seed)
+    return problem(d1, d2, n=140, c=110, preprocess=unit_length, seed=seed)
 
 
 def inner_products(aligner, X, Y):

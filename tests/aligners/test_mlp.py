@@ -5,7 +5,7 @@ import pytest
 
 import fipp
 from fipp import Alignment, ResidualMLP, Ridge, Vectors
-from fipp.linalg._network import ResidualNetwork
+from fipp.linalg import ResidualNetwork
 
 
 def bent(rng, n=1500, d=6):

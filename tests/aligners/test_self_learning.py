@@ -1,12 +1,13 @@
 """Self-learning, against the literal c-dimensional rows of appendix C."""
 
-import fipp_reference as reference
 import numpy as np
 import pytest
+from fipp_problems import epsilon_in_a_gap, related_vocabularies
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fipp import FIPP, FippWarning
+from fipp.aligners import _fipp_reference as reference
 from fipp.aligners._appendix_c import induce_pairs
 
 PAIRS = np.stack([np.arange(30), np.arange(30)], axis=1)
@@ -43,7 +44,7 @@ def literal_pairs(S, pairs, n_pairs, rule):
 
 @pytest.fixture
 def spaces(rng):
-    X, Y = reference.related_vocabularies(rng, 90, 7, 5)
+    X, Y = related_vocabularies(rng, 90, 7, 5)
     return X, Y
 
 
@@ -87,7 +88,7 @@ def test_the_aligner_is_fitted_on_the_given_pairs_and_the_added_ones(spaces, rul
 @pytest.mark.parametrize(("d1", "d2"), [(6, 6), (5, 8), (8, 5)])
 @pytest.mark.parametrize("n_pairs", [0, 20])
 def test_the_published_method_is_the_literal_one_with_its_self_learning(rng, d1, d2, n_pairs):
-    vocabularies = reference.related_vocabularies(rng, 120, d1, d2)
+    vocabularies = related_vocabularies(rng, 120, d1, d2)
     X, Y = map(reference.isotropic, vocabularies)
     pairs = PAIRS
     if n_pairs:
@@ -95,8 +96,8 @@ def test_the_published_method_is_the_literal_one_with_its_self_learning(rng, d1,
             [PAIRS, literal_pairs(literal_similarities(X, Y, PAIRS), PAIRS, n_pairs, "one-to-one")[0]]
         )
     X_s, X_t = X[pairs[:, 0]], Y[pairs[:, 1]]
-    epsilon = reference.epsilon_in_a_gap(X_s, X_t)
-    expected = reference.fipp_map(X_s, X_t, epsilon, 0.7, rank=d2)
+    epsilon = epsilon_in_a_gap(X_s, X_t)
+    expected = reference.fipp_map(X_s, X_t, epsilon, 0.7, published=True)
     aligner = FIPP.published(epsilon, 0.7, self_learning=n_pairs).fit(*vocabularies, PAIRS)
     assert len(pairs) == len(aligner.weights_) == 30 + n_pairs
     np.testing.assert_allclose(aligner.map_, expected, atol=2e-3 * np.abs(expected).max())
@@ -169,7 +170,7 @@ def test_self_learning_finds_true_pairs_of_a_rotated_space(rng):
 
 
 def test_self_learning_helps_where_pairs_are_few(rng):
-    X, Y = reference.related_vocabularies(rng, 300, 20, 20, noise=0.2)
+    X, Y = related_vocabularies(rng, 300, 20, 20, noise=0.2)
     with pytest.warns(FippWarning, match="fewer than"):
         few = FIPP(0.2).fit(X, Y, PAIRS[:15])
     more = FIPP(0.2, self_learning=60).fit(X, Y, PAIRS[:15])

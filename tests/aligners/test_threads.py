@@ -4,10 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from cheap_methods import CHEAP, EXTRAS
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from cheap_methods import CHEAP, EXTRAS
 from fipp import Alignment, FippWarning, Vectors
 
 # Large enough that BLAS shares its work among threads, decompositions and lengths of maps included.

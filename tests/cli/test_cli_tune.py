@@ -6,7 +6,6 @@ import pytest
 
 import fipp
 from fipp import Lexicon
-from fipp.selection import select
 
 GRID = ("--grid", "epsilon=0.05,none", "--grid", "lam=0.5,1")
 
@@ -17,7 +16,7 @@ def tune(run, space, *options):
 
 def test_json_is_the_library_s_result_alone_on_stdout(run, space):
     result = tune(run, space, *GRID, "--json", "--folds", 3, "--retrieval", "csls", "--random-state", 1)
-    expected = select(
+    expected = fipp.tune(
         space.source,
         space.target,
         space.seed,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from fipp.linalg import FilteredGram, GramTiles, _gram, filtered_gram, filtered_product, target_share
+from fipp.linalg import FilteredGram, GramTiles, _gram, filtered_gram, filtered_product, is_kept, target_share
 from fipp.linalg._gram import symmetric_product
 
 EPSILONS = [0.3, 0.02, np.inf, 0.0, 1.0]
@@ -106,6 +106,26 @@ def test_the_same_filter_twice_gives_the_same_answer_twice(seed, rng):
     first, second = filtered_gram(*seed, grid_vectors(rng, (33, 2)), [0.3, 0.3])
     np.testing.assert_array_equal(first.transfer, second.transfer)
     np.testing.assert_array_equal(first.kept, second.kept)
+
+
+def test_rounding_decides_alike_wherever_the_filter_is_applied(rng):
+    X_s, X_t = (rng.standard_normal((40, 6)).astype(np.float32) for _ in range(2))
+    tiles = GramTiles(X_s, X_t)
+    D = tiles.difference(0, 0)
+    # At an entry of the difference and one bit above it.
+    edges = np.abs(D[np.triu_indices(40)][:60])
+    for epsilon in [*edges, *np.nextafter(edges, np.float32(np.inf))]:
+        (gram,) = filtered_gram(X_s, X_t, None, [float(epsilon)])
+        kept = np.abs(D) < epsilon
+        np.testing.assert_array_equal(gram.kept, kept.sum(axis=1))
+        np.testing.assert_array_equal(filtered_product(tiles, np.eye(40, dtype=np.float32), float(epsilon)) != 0, kept)
+
+
+def test_a_filter_far_outside_the_range_of_float32_keeps_what_it_should():
+    difference = np.float32([0, 1e-30, 1])
+    assert is_kept(difference, 1e-25).tolist() == [True, True, False]
+    assert is_kept(difference, 1e-300).tolist() == [False, False, False]
+    assert is_kept(difference, 1e300).tolist() == [True, True, True]
 
 
 def test_the_filter_is_strict():

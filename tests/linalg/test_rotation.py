@@ -77,9 +77,9 @@ def test_rotations_do_not_change_the_pip_distance(rng):
 
 
 def test_items_must_be_the_same_on_both_sides(rng):
-    with pytest.raises(FippError, match=r"row for each item.*\(4, 2\).*\(5, 2\)"):
+    with pytest.raises(FippError, match=r"row per item.*\(4, 2\).*\(5, 2\)"):
         pip_distance(rng.standard_normal((4, 2)), rng.standard_normal((5, 2)))
-    with pytest.raises(FippError, match="row for each item"):
+    with pytest.raises(FippError, match="row per item"):
         pip_distance([1.0, 2.0], [1.0, 2.0])
 
 

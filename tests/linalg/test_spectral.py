@@ -5,8 +5,7 @@ import pytest
 import scipy.linalg
 import scipy.stats
 
-from fipp.linalg import seed_moments, spectral_maps
-from fipp.linalg._spectral import SpectralMaps
+from fipp.linalg import SpectralMaps, seed_moments, spectral_maps
 
 
 @pytest.fixture

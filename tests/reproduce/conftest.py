@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from fipp import Lexicon, Vectors
-from fipp.reproduce import VARIANTS, discover, make_plan, run_study
+from fipp.reproduce import VARIANTS, discover, make_plan, run
 
 
 class Folders(NamedTuple):
@@ -60,7 +60,7 @@ def finished(tmp_path_factory):
         methods = [name for name in VARIANTS if name != "muse-adversarial"]
         found = discover(*make_folders(tmp_path_factory.mktemp("study")))
         cells = make_plan(found, sizes=["1k"], sgd_steps=3, methods=methods)
-        return cells, run_study(cells)
+        return cells, run(cells)
 
 
 @pytest.fixture(autouse=True)

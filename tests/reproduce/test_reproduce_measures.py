@@ -5,7 +5,9 @@ import pytest
 from scipy.stats import ks_2samp, spearmanr
 
 from fipp import FIPP, RCSLS, FippError, Lexicon, Procrustes, Vectors
-from fipp.reproduce import discover, make_plan, make_tables, plot_study, read_results, run_study
+from fipp.experiments import read_results
+from fipp.report import plot_paper
+from fipp.reproduce import discover, make_plan, make_tables, run
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def with_similarity(folders):
 def table_of(folders, name, **options):
     cells = make_plan(discover(*folders), sizes=["1k"], pairs=["en-fr"], tables=[name], **options)
     results = folders.vectors.parent / "results.jsonl"
-    run_study(cells, results)
+    run(cells, results)
     records = read_results(results)  # as another run would find them
     (table,) = make_tables(cells, records, [name])
     return table, cells, records
@@ -121,7 +123,7 @@ def test_inner_products_are_described_by_quantiles_and_how_far_the_sides_are_apa
 
 def test_figures_are_drawn_for_every_pair(with_similarity, tmp_path):
     cells = make_plan(discover(*with_similarity), sizes=["1k"], tables=["spectrum", "products", "sgd"], sgd_steps=3)
-    written = plot_study(cells, run_study(cells), tmp_path / "figures")
+    written = plot_paper(cells, run(cells), tmp_path / "figures")
     assert {path.name for path in written} == {
         f"{name}.{pair}.1k.png" for name in ("spectrum", "products", "descent") for pair in ("en-fr", "xx-en")
     }

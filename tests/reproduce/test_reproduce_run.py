@@ -12,11 +12,12 @@ import pytest
 from scipy.linalg import orthogonal_procrustes
 from sklearn.cross_decomposition import CCA
 
+import fipp
 from fipp import FIPP, FippError, Lexicon, Procrustes, Vectors
 from fipp.aligners import METHODS
-from fipp.reproduce import _run, discover, make_plan, make_tables, read_results, render, run_study
-from fipp.reproduce._cell import reduced
-from fipp.selection import select
+from fipp.experiments import read_results, render
+from fipp.reproduce import _run, discover, make_plan, make_tables, run
+from fipp.reproduce._run import reduced
 
 
 def lines_of(path):
@@ -29,7 +30,7 @@ def plan(folders, **options):
 
 def test_scores_are_those_of_fitting_and_evaluating_by_hand(folders):
     cells = plan(folders, pairs=["en-fr"], methods=["procrustes", "fipp"])
-    records = run_study(cells)
+    records = run(cells)
     source, target = (Vectors.load(folders.vectors / name) for name in ("wiki.en.vec", "cc.fr.300.vec.gz"))
     rows = [(i, i) for i in range(100)]
     for cell in cells:
@@ -47,9 +48,9 @@ def test_scores_are_those_of_fitting_and_evaluating_by_hand(folders):
 
 def test_a_finished_cell_is_not_run_again(folders, tmp_path, monkeypatch):
     results = tmp_path / "results.jsonl"
-    first = run_study(plan(folders, pairs=["en-fr"]), results)
-    monkeypatch.setattr(_run, "run_cell", lambda key, cell: pytest.fail(f"{cell} was run again"))
-    assert run_study(plan(folders, pairs=["en-fr"]), results) == first
+    first = run(plan(folders, pairs=["en-fr"]), results)
+    monkeypatch.setattr(_run, "run_cell", lambda cell: pytest.fail(f"{cell} was run again"))
+    assert run(plan(folders, pairs=["en-fr"]), results) == first
     assert len(lines_of(results)) == len(first)
 
 
@@ -65,11 +66,11 @@ def test_other_inputs_and_settings_are_other_cells(folders):
 def test_a_cut_last_line_is_dropped_and_run_again(folders, tmp_path):
     results = tmp_path / "results.jsonl"
     cells = plan(folders, pairs=["en-fr"])
-    run_study(cells, results)
+    run(cells, results)
     whole = results.read_bytes()
     results.write_bytes(whole[:-20])
     assert len(read_results(results)) == len(cells) - 1
-    run_study(cells, results)
+    run(cells, results)
     assert [json.loads(line)["key"] for line in lines_of(results)] == [
         json.loads(line)["key"] for line in whole.splitlines()
     ]
@@ -79,13 +80,13 @@ def test_a_file_of_something_else_is_refused_and_left_alone(folders, tmp_path):
     results = tmp_path / "notes.txt"
     results.write_text("my notes\nmore")
     with pytest.raises(FippError, match=r"line 1 of .*notes\.txt"):
-        run_study(plan(folders), results)
+        run(plan(folders), results)
     assert results.read_text() == "my notes\nmore"
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(larger_folders, tmp_path):
     results = tmp_path / "results.jsonl"
-    command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
+    command = [sys.executable, "-m", "fipp", "reproduce", "xling", *map(str, larger_folders), "--results", str(results)]
     command += ["--sizes", "1k", "--tables", "main,ablation,preprocessing,retrieval,rounds"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
@@ -108,7 +109,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(larger_folders, tmp_path):
 
 def test_workers_do_not_outlive_a_run_that_is_killed(larger_folders, tmp_path):
     results = tmp_path / "results.jsonl"
-    command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
+    command = [sys.executable, "-m", "fipp", "reproduce", "xling", *map(str, larger_folders), "--results", str(results)]
     process = subprocess.Popen(
         [*command, "--sizes", "1k", "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -121,19 +122,19 @@ def test_workers_do_not_outlive_a_run_that_is_killed(larger_folders, tmp_path):
     assert read_results(results)
 
 
-def end_at_once(key, cell):
+def end_at_once(cell):
     os._exit(1)
 
 
-def test_a_worker_that_is_ended_from_outside_is_told_of(folders, tmp_path, monkeypatch):
+def test_a_worker_that_ends_unexpectedly_is_reported(folders, tmp_path, monkeypatch):
     monkeypatch.setattr(_run, "run_cell", end_at_once)
-    with pytest.raises(FippError, match=r"ended from outside.*fewer --jobs"):
-        run_study(plan(folders), tmp_path / "results.jsonl", jobs=2)
+    with pytest.raises(FippError, match=r"ended unexpectedly.*fewer jobs"):
+        run(plan(folders), tmp_path / "results.jsonl", n_jobs=2)
 
 
 def test_ctrl_c_keeps_what_is_finished_and_says_where(larger_folders, tmp_path):
     results = tmp_path / "results.jsonl"
-    command = [sys.executable, "-m", "fipp", "xling", *map(str, larger_folders), "--results", str(results)]
+    command = [sys.executable, "-m", "fipp", "reproduce", "xling", *map(str, larger_folders), "--results", str(results)]
     process = subprocess.Popen(
         [*command, "--sizes", "1k"],
         stdout=subprocess.PIPE,
@@ -154,7 +155,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_where(larger_folders, tmp_path):
 
 def test_pairs_in_parallel_give_the_same_scores(folders, tmp_path):
     cells = plan(folders, tables=["main"])
-    alone, together = run_study(cells), run_study(cells, tmp_path / "results.jsonl", jobs=2)
+    alone, together = run(cells), run(cells, tmp_path / "results.jsonl", n_jobs=2)
     assert {key: record["test"] for key, record in alone.items()} == {
         key: record["test"] for key, record in together.items()
     }
@@ -166,11 +167,11 @@ def test_a_pair_that_fails_does_not_stop_the_others_and_is_tried_again(folders, 
     train = folders.dictionaries / "en-fr" / "train.1k.tsv"
     good = Lexicon.load(train)
     Lexicon([("nothing", "rien")]).save(train)
-    records = run_study(plan(folders, methods=["procrustes"], tables=["main"]), results)
+    records = run(plan(folders, methods=["procrustes"], tables=["main"]), results)
     assert ["error" in record for record in records.values()] == [True, False]
     assert len(read_results(results)) == 1
     good.save(train)
-    records = run_study(plan(folders, methods=["procrustes"], tables=["main"]), results)
+    records = run(plan(folders, methods=["procrustes"], tables=["main"]), results)
     assert not any("error" in record for record in records.values())
 
 
@@ -190,7 +191,7 @@ def test_a_further_method_joins_the_tables_and_where_it_fails_stands_why(folders
     french = Vectors.load(folders.vectors / "xx.small.npy")
     Vectors(french.words, french.matrix[:, :9]).save(folders.vectors / "xx.small.npy")
     cells = plan(folders, methods=["procrustes", "unwilling"])
-    records = run_study(cells)
+    records = run(cells)
     methods, retrieval = make_tables(cells, records, ["methods", "retrieval"])
     place = methods.header.index("unwilling")
     assert [row[place] is None for row in methods.rows[:2]] == [True, False]  # en-fr has 9 and 12 dimensions
@@ -205,16 +206,16 @@ def test_a_further_method_joins_the_tables_and_where_it_fails_stands_why(folders
 
 def test_tuned_settings_are_those_chosen_on_the_seed(folders):
     cells = plan(folders, pairs=["en-fr"], methods=["fipp-tuned"], tables=["tuning"])
-    (record,) = run_study(cells).values()
+    (record,) = run(cells).values()
     source, target = (Vectors.load(folders.vectors / name) for name in ("wiki.en.vec", "cc.fr.300.vec.gz"))
-    selection = select(source, target, folders.dictionaries / "en-fr" / "train.1k.tsv")
-    assert record["chosen"] == selection.best_params and record["held_out_mrr"] == selection.best_score
-    result = selection.alignment.evaluate(folders.dictionaries / "en-fr" / "test.2k.tsv")
+    tuning = fipp.tune(source, target, folders.dictionaries / "en-fr" / "train.1k.tsv")
+    assert record["chosen"] == tuning.best_params and record["held_out_mrr"] == tuning.best_score
+    result = tuning.alignment.evaluate(folders.dictionaries / "en-fr" / "test.2k.tsv")
     assert record["test"] == result.as_dict()
 
 
 def test_scikit_learns_cca_is_scikit_learns_cca(folders):
-    (record,) = run_study(plan(folders, pairs=["en-fr"], methods=["cca-scikit"], tables=["dimensions"])).values()
+    (record,) = run(plan(folders, pairs=["en-fr"], methods=["cca-scikit"], tables=["dimensions"])).values()
     X, Y = (Vectors.load(folders.vectors / name).matrix for name in ("wiki.en.vec", "cc.fr.300.vec.gz"))
     X, Y = (V.astype(float) / np.linalg.norm(V, axis=1, keepdims=True) for V in (X, Y))
     A, B = CCA(n_components=12, max_iter=5000).fit(X[:100], Y[:100]).transform(X, Y)
@@ -231,12 +232,12 @@ def test_the_authors_settings_are_taken_for_pairs_that_they_list(folders):
 
 def test_the_descent_is_compared_with_the_low_rank_solution(folders):
     cells = plan(folders, pairs=["en-fr"], methods=["fipp-published-sgd"], tables=["sgd"], sgd_steps=300)
-    (record,) = run_study(cells).values()
+    (record,) = run(cells).values()
     source, target = (Vectors.load(folders.vectors / name) for name in ("wiki.en.vec", "cc.fr.300.vec.gz"))
     solutions, pairs = {}, [(i, i) for i in range(100)]
     for solver in ("eigen", "sgd"):
         aligner = FIPP.published(solver=solver, n_steps=300).fit(source.matrix, target.matrix, pairs)
-        X_s, _, solutions[solver] = aligner._seed_vectors()
+        X_s, _, solutions[solver] = aligner.seed_vectors()
     for name, other in (("from_low_rank", solutions["sgd"]), ("source_from_low_rank", X_s)):
         omega, _ = orthogonal_procrustes(solutions["eigen"], other)
         distance = np.linalg.norm(other - solutions["eigen"] @ omega) / np.linalg.norm(solutions["eigen"])
@@ -252,13 +253,13 @@ def test_a_source_is_reduced_by_principal_components_or_left_out_if_it_has_too_f
     assert smaller.matrix.shape == (200, 5)
     singular = np.linalg.svd(centred, compute_uv=False)
     assert (smaller.matrix**2).sum() == pytest.approx((singular[:5] ** 2).sum(), rel=1e-4)
-    (record,) = run_study(plan(folders, pairs=["en-fr"], methods=["fipp-250"], tables=["dimensions"])).values()
+    (record,) = run(plan(folders, pairs=["en-fr"], methods=["fipp-250"], tables=["dimensions"])).values()
     assert "12 dimensions" in record["skipped"]
 
 
 def test_progress_counts_what_is_already_there(folders, tmp_path):
     results, seen = tmp_path / "results.jsonl", []
-    run_study(plan(folders, pairs=["en-fr"]), results)
+    run(plan(folders, pairs=["en-fr"]), results)
     cells = plan(folders)
-    run_study(cells, results, progress=lambda done, total: seen.append((done, total)))
+    run(cells, results, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(done, len(cells)) for done in range(len(cells) // 2, len(cells) + 1)]

@@ -8,7 +8,8 @@ import json
 import pytest
 
 from fipp import FippError
-from fipp.reproduce import TABLES, Table, make_tables, printed, render
+from fipp.experiments import Table, render
+from fipp.reproduce import TABLES, make_tables, printed
 
 ONE_ROW_A_PAIR = [name for name, spec in TABLES.items() if spec.measure == "bli"]
 

@@ -3,12 +3,15 @@
 from fipp.aligners._auto import Auto
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
+from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
 from fipp.aligners._regression import LowRank, ResidualMLP, Ridge
+from fipp.aligners._score import reciprocal_ranks
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
+from fipp.aligners._state import from_model, from_state, register, to_model, to_state
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners.published._bootstrap import DLV, BootstrapProcrustes
 from fipp.aligners.published._cca import CCA, PLS
@@ -49,6 +52,8 @@ METHODS: dict[str, BaseAligner] = {
 }
 """An aligner for each name that `fipp.align` and the command line know; never fitted, only cloned."""
 
+register(*map(type, METHODS.values()))
+
 __all__ = [
     "CCA",
     "DLV",
@@ -72,4 +77,10 @@ __all__ = [
     "Spectral",
     "Unsupervised",
     "VecMap",
+    "from_model",
+    "from_state",
+    "held_out_parts",
+    "reciprocal_ranks",
+    "to_model",
+    "to_state",
 ]

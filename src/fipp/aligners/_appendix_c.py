@@ -1,4 +1,4 @@
-"""More pairs from the known ones (appendix C)."""
+"""Self-learning of FIPP: more pairs from the known ones (appendix C)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg import Progress, cross_products, single_threaded_blas, thin_svd
-from fipp.linalg._factor import ThinFactors
+from fipp._progress import Progress
+from fipp.linalg import ThinFactors, cross_products, single_threaded_blas, thin_svd
 from fipp.retrieve import mutual_neighbours, neighbours
 
 Rule = Literal["one-to-one", "mutual", "one-way"]
@@ -27,22 +27,22 @@ def induce_pairs(
     """Find the pairs whose inner products with the known pairs are most alike.
 
     A word is described by its inner products with the c seed words of its language, A_s = X X_sᵀ and A_t = Y X_tᵀ;
-    source and target words are compared by the cosine of these rows. With X_s = Q_s diag(σ_s) V_sᵀ these are rows of
-    X V_s diag(σ_s), turned by Q_s, so all of it happens in d dimensions, not in c. Every free source word proposes its
-    best target word, and the most similar proposals that the rule admits are added.
+    source and target words are compared by the cosine of these rows. With X_s = Q_s diag(σ_s) V_sᵀ they are the rows of
+    X V_s diag(σ_s), rotated by Q_s, so all products are of d dimensions instead of c. Every source word without a known
+    translation proposes its best target word, and the most similar proposals that the rule admits are added.
 
     Parameters
     ----------
     X, Y : ndarray of shape (n, d1), (m, d2)
         Preprocessed vocabularies.
     pairs : ndarray of shape (c, 2)
-        Known pairs; their source words get no second translation.
+        Known pairs; their source words propose nothing.
     n_pairs : int
         How many pairs to add, the most similar first; there may be fewer. (The published code adds one more.)
     rule : {"one-to-one", "mutual", "one-way"}
         Which proposals are admitted. ``"one-to-one"``, as published: those whose target word is in no known pair and
-        in no more similar proposal. ``"mutual"``: those whose source word is the target word's best among the free
-        ones as well. ``"one-way"``: all.
+        in no more similar proposal. ``"mutual"``: those whose source word is also the best of the proposing words for
+        the target word. ``"one-way"``: all.
     max_memory : int or str, optional
         Working memory.
     progress : callable, optional
@@ -87,10 +87,10 @@ def induce_pairs(
 def _described(
     X: NDArray[np.float32], seed: ThinFactors, turn: NDArray[np.float64] | None = None
 ) -> NDArray[np.float32]:
-    """Return inner products with the seed words as rows of length 1, in the coordinates of the seed's Q, or turned."""
+    """Return inner products with the seed words as rows of length 1, in the coordinates of the seed's Q, or rotated."""
     rows = X @ (seed.V * seed.sigma).astype(np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    # A word at right angles to every seed word is like none of them.
+    # A word that is orthogonal to every seed word is similar to none of them.
     least = 1e-6 * lengths.max(initial=1e-30)
     rows *= np.where(lengths > least, 1 / np.maximum(lengths, least), 0)
     return rows if turn is None else rows @ turn.astype(np.float32)

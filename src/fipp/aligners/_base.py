@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._progress import Progress
 from fipp._validation import as_matrix, as_pairs, as_weights
+from fipp.aligners._state import from_model, to_model
 from fipp.exceptions import FippError, warn
-from fipp.linalg import affine, ordered_map, row_blocks, single_threaded_blas
+from fipp.io import read_model, write_model
+from fipp.linalg import affine, map_rows, single_threaded_blas
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import ranks_of_gold
 
@@ -22,38 +25,40 @@ _NO_PAIRS.flags.writeable = False
 # Numbers up to this stay in the range of float32 when inner products are squared and summed.
 _LARGEST = 1e8
 
-
 LearnsFrom = Literal["pairs", "identical", "spelling", "nothing"]
 
 
 class BaseAligner(TransformerMixin, BaseEstimator):
-    """What all aligners share: checking, preprocessing that is kept with the model, mapping block by block.
+    """The base class of all aligners: it checks the input, keeps the preprocessing with the model, and maps vectors.
 
-    A subclass sets ``map_`` of shape (d1, k) in ``_fit_seed``, or in ``_fit_vocabulary`` if it looks at more than the
-    pairs, and where its mathematics has them ``target_map_`` of shape (d2, k) and the offsets added to either side.
+    A subclass sets ``map_`` of shape (d1, k) in ``_fit_seed``, or in ``_fit_vocabulary`` if it learns from more than
+    the pairs. If its mathematics has them, it also sets ``target_map_`` of shape (d2, k) and the offset of either side.
     """
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
-    """Values of the settings that `fipp.selection.select` tries unless told otherwise."""
+    """Values of the settings that `fipp.tune` tries unless told otherwise."""
 
     same_dimensions: ClassVar[bool] = False
     """Whether both sides must have the same number of dimensions."""
 
     linear: ClassVar[bool] = True
-    """Whether the last that it does to a vector is to multiply it by a map and add an offset."""
+    """Whether it maps a preprocessed vector by a product with ``map_`` and an offset alone."""
 
     takes_weights: ClassVar[bool] = False
     """Whether `fit` takes ``sample_weight``."""
 
+    calculated_before_saving: ClassVar[tuple[str, ...]] = ()
+    """Fitted attributes that are calculated when first read, and that a saved model should have."""
+
     preprocess: Any
 
     pairs_: NDArray[np.int64]
-    """The known pairs, as given, without those that have a vector of zeros; none if the method learns from none."""
+    """The known pairs as given, without those that have a vector of zeros; empty if the method learns from none."""
     induced_pairs_: NDArray[np.int64] = _NO_PAIRS
-    """Pairs that the method found itself and learned from; none unless it looks for some."""
+    """Pairs that the method found itself and learned from; empty unless it looks for some."""
 
     _sample_weight: NDArray[np.float64] | None = None
-    """What each of ``pairs_`` counts, during `fit`."""
+    """The weight of each of ``pairs_``, during `fit`."""
     _guesses: NDArray[np.int64] | None = None
     """Pairs that may be right, during `fit`; None if known pairs were given."""
 
@@ -69,9 +74,9 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     def learns_from(self) -> LearnsFrom:
         """What the method learns from.
 
-        ``"pairs"``: known pairs. ``"identical"``: words that both vocabularies have; ``"spelling"``: words spelled
-        alike, perhaps none. Both are ``guesses`` for `fit`, and so are pairs that it is given. ``"nothing"``: the
-        vocabularies alone.
+        ``"pairs"``: known pairs. ``"identical"``: words that both vocabularies have. ``"spelling"``: words spelled
+        alike, if there are any. ``"nothing"``: the vocabularies alone. Methods that learn from identical words or from
+        spelling take them as ``guesses`` in `fit`, and treat pairs that are given as guesses too.
         """
         return "pairs"
 
@@ -89,7 +94,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         guesses: ArrayLike | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn the map from known pairs, or from what the method learns from without them.
+        """Learn the map from known pairs, or from whatever else the method learns from.
 
         Parameters
         ----------
@@ -100,7 +105,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         pairs : array of shape (c, 2), optional
             Row numbers of known pairs. Without it, row i of X belongs to row i of Y.
         guesses : array of shape (g, 2), optional
-            Row numbers of pairs that may be right, in place of known ones; possibly none. Only for methods with
+            Row numbers of pairs that may be right, instead of known ones; it may be empty. Only for methods with
             ``takes_guesses``.
         progress : callable, optional
             Called as ``progress(done, total)`` during the long part.
@@ -123,17 +128,17 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     ) -> Self:
         if guesses is None and self.learns_from in ("identical", "spelling"):
             guesses = np.empty((0, 2), np.int64) if pairs is None and self.learns_from == "spelling" else pairs
-        # Threads share the work of `ordered_map`; BLAS with threads of its own rounds differently for another number.
+        # `ordered_map` divides the work among threads; threads of BLAS would make rounding depend on their number.
         with single_threaded_blas:
             X, Y = self._check(X, Y, pairs, guesses=guesses, sample_weight=sample_weight)
             self._fit_vocabulary(X, Y, progress)
-        # They belong to this fit, and a model does not keep them.
+        # They belong to this fit and are not kept with the model.
         self._sample_weight = self._guesses = None
         return self
 
     @property
     def path_settings(self) -> tuple[str, ...]:
-        """Names of the settings whose values share most of the work in `fit_many`; none unless a method has some."""
+        """Names of the settings whose values share most of the work in `fit_many`."""
         return ()
 
     def fit_many(
@@ -145,27 +150,50 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         settings: Sequence[Mapping[str, Any]],
         progress: Progress | None = None,
     ) -> list[Self]:
-        """Fit a copy of this aligner for each of several settings, sharing the work where the method can.
+        """Fit a copy of this aligner for each of several settings.
+
+        Settings that differ in ``path_settings`` only share most of the work.
 
         Parameters
         ----------
         X, Y, pairs, progress
             As for `fit`.
         settings : sequence of dict
-            What each copy has other than this aligner.
+            The settings in which each copy differs from this aligner.
 
         Returns
         -------
         list of aligners
             Fitted, in the order of ``settings``.
-        """
-        return [clone(self).set_params(**changed).fit(X, Y, pairs, progress=progress) for changed in settings]
 
-    def _prepare(
-        self, X: ArrayLike, Y: ArrayLike, pairs: ArrayLike | None, progress: Progress | None
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Check everything, fit the preprocessing, and give the preprocessed vectors of the pairs, X_s and X_t."""
-        return self._seed_rows(*self._check(X, Y, pairs), progress)
+        Examples
+        --------
+        One pass over the Gram tiles serves any number of ε and λ:
+
+        >>> from fipp import FIPP
+        >>> X = np.random.default_rng(0).standard_normal((50, 8))
+        >>> fitted = FIPP().fit_many(X, X[:, ::-1], settings=[{"epsilon": 0.05}, {"epsilon": 0.1, "lam": 0.5}])
+        >>> [(aligner.epsilon, aligner.lam) for aligner in fitted]
+        [(0.05, 1.0), (0.1, 0.5)]
+        """
+        copies = [clone(self).set_params(**changed) for changed in settings]
+        if not self.path_settings or not all(set(changed) <= set(self.path_settings) for changed in settings):
+            return [copy.fit(X, Y, pairs, progress=progress) for copy in copies]
+        for copy in copies:
+            copy._validate_params()
+        shared = clone(self)
+        with single_threaded_blas:
+            X_s, X_t = shared._seed_rows(*shared._check(X, Y, pairs), progress)
+            for copy in copies:
+                vars(copy).update({name: value for name, value in vars(shared).items() if name.endswith("_")})
+            self._fit_together(copies, X_s, X_t, progress)
+        return copies
+
+    def _fit_together(
+        self, copies: list[Self], X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None
+    ) -> None:
+        """Fit copies that differ in ``path_settings`` only on the preprocessed vectors of the same pairs."""
+        raise AssertionError("every aligner with path_settings has its own")
 
     def _check(
         self,
@@ -187,8 +215,8 @@ class BaseAligner(TransformerMixin, BaseEstimator):
                 f"{Y.shape[1]}: take another method, or reduce the larger side first"
             )
         given, weights = self._check_pairs(pairs, guesses, sample_weight, len(X), len(Y))
-        for known_from_an_earlier_fit in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, known_from_an_earlier_fit)
+        for fitted_before in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, fitted_before)
         self.n_features_in_, self.n_features_out_ = X.shape[1], Y.shape[1]
         self.source_preprocess_, self.target_preprocess_ = self._fit_preprocess(X, "X"), self._fit_preprocess(Y, "Y")
         filled = self._filled(X, Y, given)
@@ -205,7 +233,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         n_source: int,
         n_target: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-        """Return the known pairs, each once, and their weights if there are any."""
+        """Return the known pairs, each once, and their weights if any were given."""
         name = type(self).__name__
         if guesses is not None and not self.takes_guesses:
             raise FippError(f"{name} takes no guesses: it learns from {self.learns_from}")
@@ -224,7 +252,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         return checked[X[checked[:, 0]].any(axis=1) & Y[checked[:, 1]].any(axis=1)]
 
     def _fit_preprocess(self, X: NDArray, name: str) -> Any:
-        """Fit the preprocessing of one side, and refuse vectors that it leaves too long to be multiplied."""
+        """Fit the preprocessing of one side; refuse vectors that it leaves too long for products in float32."""
         preprocess = clone(make_preprocess(self.preprocess)).fit(X)
         if max(float(X.max()), -float(X.min())) > _LARGEST:
             large = np.flatnonzero(np.abs(X).max(axis=1) > _LARGEST)
@@ -257,13 +285,11 @@ class BaseAligner(TransformerMixin, BaseEstimator):
             k is d2 unless the method maps the target as well.
         """
         check_is_fitted(self)
-        X = as_matrix(X, "X", n_columns=self.n_features_in_)
-        return self._mapped(
-            X, self.map_.shape[1], lambda rows: self._map_source(self.source_preprocess_.transform(rows))
-        )
+        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__)
+        return map_rows(lambda rows: self._map_source(self.source_preprocess_.transform(rows)), X, self.map_.shape[1])
 
     def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:
-        """Return target vectors in the shared space: preprocessed, otherwise as they are unless the method maps them.
+        """Return target vectors in the shared space: preprocessed, and mapped only if the method maps the target too.
 
         Parameters
         ----------
@@ -274,27 +300,16 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         ndarray of shape (m, k), float32
         """
         check_is_fitted(self)
-        Y = as_matrix(Y, "Y", n_columns=self.n_features_out_)
-        k = self.map_.shape[1]
-        return self._mapped(Y, k, lambda rows: self._map_target(self.target_preprocess_.transform(rows)))
+        Y = as_matrix(Y, "Y", n_columns=self.n_features_out_, owner=type(self).__name__)
+        return map_rows(lambda rows: self._map_target(self.target_preprocess_.transform(rows)), Y, self.map_.shape[1])
 
     def _map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Map preprocessed source vectors."""
         return affine(rows, self.map_, self.offset_)
 
     def _map_target(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Map preprocessed target vectors; most methods leave them as they are."""
+        """Map preprocessed target vectors; most methods leave them unchanged."""
         return affine(rows, self.target_map_, self.target_offset_)
-
-    def _mapped(self, X: NDArray, k: int, map_rows: Callable[[NDArray], NDArray[np.float32]]) -> NDArray[np.float32]:
-        out = np.empty((len(X), k), dtype=np.float32)
-
-        def fill(rows: slice) -> None:
-            out[rows] = map_rows(X[rows])
-
-        for _ in ordered_map(fill, row_blocks(len(X))):
-            pass
-        return out
 
     def score(self, X: ArrayLike, Y: ArrayLike) -> float:
         """Return the mean reciprocal rank of row i of Y among all rows of Y for row i of X, by cosine.
@@ -312,8 +327,62 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         ranks = ranks_of_gold(self.transform(X), self.transform_target(Y), rows[:, 0], rows[:, 1])
         return float(np.mean(1 / ranks))
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted aligner to one small file (safetensors with a JSON header), without any vectors.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; written whole or not at all.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from fipp import Procrustes
+        >>> X = np.random.default_rng(0).standard_normal((20, 4))
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "old-to-new.fipp")
+        >>> Procrustes().fit(X, X[:, ::-1]).save(path)
+        >>> Procrustes.load(path).transform(X).shape
+        (20, 4)
+        """
+        check_is_fitted(self)
+        write_model(path, *to_model(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read an aligner that `save` wrote, or that of a file that `fipp.Alignment.save` wrote.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. ``BaseAligner.load`` takes any aligner; a method's own ``load`` refuses other methods.
+
+        Returns
+        -------
+        aligner
+        """
+        aligner = from_model(*read_model(path))
+        if not isinstance(aligner, cls):
+            found = type(aligner).__name__
+            raise FippError(f"{path} holds an aligner of the class {found}, not {cls.__name__}: use {found}.load")
+        return aligner
+
+    def _check_shapes(self) -> None:
+        """Refuse a model whose arrays do not fit together."""
+        k = self.n_features_out_ if self.target_map_ is None else self.map_.shape[1]
+        expected = {
+            "map_": (self.n_features_in_, k),
+            "target_map_": (self.n_features_out_, k),
+            "offset_": (k,),
+            "target_offset_": (k,),
+        }
+        for name, shape in expected.items():
+            array = getattr(self, name)
+            if array is not None and array.shape != shape:
+                raise FippError(f"the model is damaged: its {name.removesuffix('_')} is {array.shape}, not {shape}")
+
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        """Learn from checked vocabularies, ``pairs_`` and the preprocessing; most methods look at the pairs only."""
+        """Learn from checked vocabularies and ``pairs_``; most methods use the vectors of the pairs only."""
         self._fit_seed(*self._seed_rows(X, Y, progress), progress)
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
@@ -324,7 +393,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         return self.pairs_ if self._guesses is None else self._guesses
 
     def _filled(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which pairs have no vector of zeros, which says nothing; warn about the others."""
+        """Return which pairs have no vector of zeros on either side; warn about the others."""
         filled = np.asarray(X[pairs[:, 0]].any(axis=1) & Y[pairs[:, 1]].any(axis=1))
         if len(pairs) and not filled.any():
             raise FippError("every known pair has a vector of zeros on one side: there is nothing to learn from")
@@ -344,7 +413,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
 
 
 class WeightedAligner(BaseAligner):
-    """An aligner for which some known pairs may count for more than others."""
+    """An aligner whose `fit` takes a weight for each known pair."""
 
     takes_weights: ClassVar[bool] = True
 
@@ -365,7 +434,7 @@ class WeightedAligner(BaseAligner):
         X, Y, pairs, guesses, progress
             As for every aligner.
         sample_weight : array of shape (c,), optional
-            How much each pair counts, 1 by default.
+            The weight of each pair, 1 by default.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Filtered Inner Product Projection."""
+"""Filtered Inner Product Projection. `_fipp_reference` has the same method on one page, literal and slow."""
 
 from __future__ import annotations
 
@@ -9,47 +9,63 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
-from sklearn.utils import check_random_state
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from fipp._progress import Progress
 from fipp.aligners._appendix_c import Rule, induce_pairs
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._solvers import Solution, descent_map, eigen_map, linear_map
-from fipp.exceptions import FippError, warn
+from fipp.aligners._solvers import SOLVERS, Seed, Solution, filtered_seeds
+from fipp.exceptions import warn
 from fipp.linalg import (
     FilteredGram,
     FilteredObjective,
     Objective,
-    Progress,
     cross_products,
     deviation_from_orthogonal,
-    filtered_gram,
     ordered_map,
     residual_weights,
     rotation,
     single_threaded_blas,
-    thin_svd,
+    transfer_weight,
 )
 
 _WEIGHT_POWERS = {"root": 0.5, "published": 1.0, "paper": 2.0}
-# The published route divides by small eigenvalues of G* where pairs are fewer than about this many times the larger
-# dimension; it then stretches some directions several times as much as the others.
+# With fewer pairs than about this many times the larger dimension, the published route divides by small eigenvalues of
+# G* and stretches some directions several times as much as the others.
 _FEW_PAIRS, _STRETCHED = 2, 2.0
 
 
 class FIPP(BaseAligner):
     r"""Filtered Inner Product Projection (Sachidananda, Yang and Zhu, ICLR 2021).
 
-    Pulls the Gram matrix of the source's seed words towards the target's, where both agree within ε, and finds the
-    vectors, and with them the linear map, that realise it:
+    Moves the Gram matrix of the source's seed words towards that of the target's where both agree within ε, and finds
+    vectors with that Gram matrix, and with them a linear map:
 
     .. math:: \min_{X̃_s} \|X̃_s X̃_s^\top - X_s X_s^\top\|_F^2
               + γλ \|Δ^ε ∘ (X̃_s X̃_s^\top - X_t X_t^\top)\|_F^2
 
     with Δ^ε_ij = 1 where \|(X_sX_sᵀ − X_tX_tᵀ)_ij\| < ε and γ = c²/NNZ(Δ^ε). A weighted Procrustes rotation then
     turns the result onto the target. Source and target may differ in dimension.
+
+    =====================  ============================  =======================================================
+    The paper              What it defines               Where it is (``linalg`` is `fipp.linalg`)
+    =====================  ============================  =======================================================
+    eq. (1)                the objective                 ``objective_``; `linalg.FilteredObjective`
+    section 3.1.2          Δ^ε and NNZ(Δ^ε)              `linalg.is_kept`; `linalg.filtered_gram` sums it
+    eqs. (3), (5)          G* = G_s + a Δ^ε∘(G_t − G_s)  `linalg.target_share` is a
+    eq. (6)                G* of rank d2, positive part  `linalg.positive_root`, `linalg.target_gram_eigen`
+    section 3.2.2, app. F  gradient descent              `linalg.descend`
+    section 3.3            isotropic preprocessing       `fipp.preprocess.Isotropic`
+    section 4.1            least squares for all words   the last lines of the solvers, ``aligners/_solvers.py``
+    section 4.2            the weights of the pairs      `linalg.residual_weights`
+    eq. (7)                the rotation Ω^W              `linalg.rotation`
+    appendix B             several rounds                ``n_rounds``
+    appendix C             self-learning                 ``aligners/_appendix_c.py``
+    appendix E             γ = c² / NNZ(Δ^ε)             `linalg.transfer_weight` is γλ
+    =====================  ============================  =======================================================
+
+    ``aligners/_fipp_reference.py`` has all of it on one page, without regard for time and memory.
 
     Parameters
     ----------
@@ -58,12 +74,11 @@ class FIPP(BaseAligner):
     lam : float, default=1.0
         λ, the weight of the target's inner products; it is scaled by γ, as in the paper's appendix E.
     solver : {"linear", "eigen", "sgd"}, default="linear"
-        ``"linear"`` minimises over what the method delivers for every word in the end, linear maps X̃_s = X_s W: one
-        pass over Gram tiles and one eigenproblem of dimension d1. ``"eigen"`` is the published route: the leading
-        eigenvectors of the c×c matrix G*, then least squares for the other words. ``"sgd"`` is Adam on the objective
-        itself, from X_s on (appendix F), then least squares. Both G* solvers are exact for unconstrained Gram
-        matrices; the linear one is G* restricted to the span of X_s, which costs nothing that the final linear map
-        could have kept. See docs/linear-solver.md.
+        ``"linear"`` minimises over linear maps X̃_s = X_s W, which is what every word gets in the end: one pass over
+        Gram tiles and one eigenproblem of dimension d1. ``"eigen"`` is the published route: the leading eigenvectors
+        of the c×c matrix G*, then least squares for the other words. ``"sgd"`` is Adam on the objective itself,
+        starting at X_s (appendix F), then least squares. The linear solver restricts G* to the span of X_s, which
+        loses nothing that the final linear map could have kept. See docs/linear-solver.md.
     rank : {"full", "target"} or int, default="full"
         Rank of X̃_s before the rotation. ``"target"`` is d2, as published. ``"full"`` keeps all directions of the
         source until the rotation has seen the target, which is better when d1 > d2 and the same otherwise.
@@ -71,9 +86,9 @@ class FIPP(BaseAligner):
         See `fipp.preprocess`; None switches it off.
     weighting : {"root", "published", "paper"} or None, default="root"
         Weights of the pairs in the Procrustes rotation, from the rows of G* − G_t: 1/√‖·‖, 1/‖·‖ as in the authors'
-        code, 1/‖·‖² as the paper says, or none. The mildest was the best on held-out pairs.
+        code, 1/‖·‖² as in the paper's text, or none. The mildest was the best on held-out pairs.
     n_rounds : int, default=1
-        How often to repeat, each time from the aligned source (appendix B).
+        How many times to align, each time starting from the aligned source (appendix B).
     self_learning : int, default=0
         How many pairs to add by comparing words through their inner products with the seed words (appendix C).
     self_learning_rule : {"mutual", "one-to-one", "one-way"}, default="mutual"
@@ -81,12 +96,12 @@ class FIPP(BaseAligner):
         authors' code does: the best target of a source word, unless it is in a known pair or was taken by a more
         similar pair. ``"one-way"``: the best target of a source word, however many words choose it.
     eigen_method : {"auto", "dense", "subspace"}, default="auto"
-        For ``solver="eigen"``: a dense eigendecomposition, or block subspace iteration from span[X_s, X_t] on, which
-        never makes a c×c matrix but only approaches the eigenvectors. ``"auto"`` is dense up to 5,000 pairs.
+        For ``solver="eigen"``: a dense eigendecomposition, or block subspace iteration that starts at span[X_s, X_t],
+        never forms a c×c matrix and approximates the eigenvectors. ``"auto"`` is dense up to 5,000 pairs.
     learning_rate : float, default=1e-3
         For ``solver="sgd"``.
     n_steps : int, default=1000
-        For ``solver="sgd"``; the paper took 10,000.
+        For ``solver="sgd"``; the paper used 10,000.
     random_state : int, RandomState or None, default=0
         For ``solver="sgd"`` with d1 < d2, whose extra columns start as a little noise. Nothing else is random.
     max_memory : int or str, optional
@@ -95,8 +110,8 @@ class FIPP(BaseAligner):
     Attributes
     ----------
     map_ : ndarray of shape (d1, d2)
-        The map of preprocessed vectors, rotation included. With d1 < d2 the mapped vocabulary has rank d1 at most;
-        the equal rank of the paper holds for X̃_s of the seed pairs only.
+        The map of preprocessed vectors, rotation included. With d1 < d2 the mapped vocabulary has a rank of at most
+        d1; the equal rank of the paper holds for X̃_s of the seed pairs only.
     pairs_ : ndarray of shape (c, 2)
         The given pairs.
     kept_fraction_ : float
@@ -110,10 +125,10 @@ class FIPP(BaseAligner):
         Eigenvalues of the aligned Gram matrix X̃_sX̃_sᵀ, as many as X̃_s has dimensions, falling. Calculated when first
         read.
     deviation_ : float
-        How far X̃_s is from the nearest rotation of X_s, relative to it (appendix D.1). Calculated when first read.
+        Distance of X̃_s from the nearest rotation of X_s, relative to X_s (appendix D.1). Calculated when first read.
     objective_ : Objective
         Reconstruction and transfer loss of X̃_s and the weight γλ between them. Calculated when first read, which takes
-        about as long as the fit; a model read from a file has it if it was read before the model was saved.
+        about as long as the fit. A model loaded from a file has it only if it was read before the model was saved.
     losses_ : ndarray of shape (n_steps + 1,)
         For ``solver="sgd"``, the objective at every step.
     induced_pairs_ : ndarray of shape (k, 2)
@@ -140,6 +155,8 @@ class FIPP(BaseAligner):
         "epsilon": (0.01, 0.025, 0.05, 0.1, 0.15),
         "lam": (0.25, 0.5, 0.75, 1.0, 1.25),
     }
+
+    calculated_before_saving: ClassVar[tuple[str, ...]] = ("deviation_", "spectrum_")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "epsilon": [Interval(Real, 0, None, closed="left"), None],
@@ -196,17 +213,17 @@ class FIPP(BaseAligner):
         """Return the method as its authors published it.
 
         Solver, rank, weights, preprocessing and the rule of self-learning are those of their code, and so are the
-        defaults of ε and λ, which they chose for each pair of languages in the paper. What differs from their code: it
-        adds one pair more than ``self_learning`` says, and it fails where G* has fewer than d2 positive eigenvalues;
-        here the other directions are dropped. Beyond 5,000 pairs, eigenvectors are approached by iteration, unless
-        ``eigen_method="dense"`` is given.
+        defaults of ε and λ; for the paper they chose both for each pair of languages. Their code differs in two ways:
+        it adds one pair more than ``self_learning`` says, and it fails if G* has fewer than d2 positive eigenvalues,
+        where the missing directions are dropped here. Beyond 5,000 pairs, eigenvectors are approximated by iteration
+        unless ``eigen_method="dense"`` is given.
 
         Parameters
         ----------
         epsilon, lam : float
             ε and λ.
         **settings
-            Further settings, ``self_learning=14000`` for the paper's FIPP + SL. They replace the published ones.
+            Further settings, which replace the published ones. ``self_learning=14000`` is the paper's FIPP + SL.
 
         Returns
         -------
@@ -233,136 +250,44 @@ class FIPP(BaseAligner):
     @single_threaded_blas
     def objective_(self) -> Objective:
         """Reconstruction and transfer loss of X̃_s, and the weight γλ between them."""
-        X_s, X_t, aligned = self._seed_vectors()
-        weight = self.lam / self.kept_fraction_ if self.kept_fraction_ else 0.0
+        X_s, X_t, aligned = self.seed_vectors()
+        weight = transfer_weight(self.kept_fraction_, self.lam)
         return FilteredObjective(X_s, X_t, self._threshold, weight, self.max_memory)(aligned)
 
     @cached_property
     @single_threaded_blas
     def deviation_(self) -> float:
-        """How far X̃_s is from the nearest rotation of X_s, relative to it."""
-        X_s, _, aligned = self._seed_vectors()
+        """Distance of X̃_s from the nearest rotation of X_s, relative to X_s."""
+        X_s, _, aligned = self.seed_vectors()
         return deviation_from_orthogonal(X_s, aligned)
 
     @cached_property
     @single_threaded_blas
     def spectrum_(self) -> NDArray[np.float64]:
         """Eigenvalues of the aligned Gram matrix X̃_sX̃_sᵀ, as many as X̃_s has dimensions, falling."""
-        _, _, aligned = self._seed_vectors()
+        _, _, aligned = self.seed_vectors()
         return np.maximum(np.linalg.eigvalsh(cross_products(aligned, aligned))[::-1], 0)
 
-    def _seed_vectors(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-        """Return X_s, X_t and X̃_s."""
-        if not hasattr(self, "_seed"):
-            raise AttributeError("this is known only where the model was fitted, with its seed vectors")
-        X_s, X_t, solution = self._seed
-        return X_s, X_t, X_s @ solution.W.astype(np.float32) if solution.aligned is None else solution.aligned
-
-    def fit_path(
-        self,
-        X: ArrayLike,
-        Y: ArrayLike,
-        pairs: ArrayLike | None = None,
-        *,
-        epsilons: Sequence[float | None],
-        lams: Sequence[float],
-        progress: Progress | None = None,
-    ) -> list[Self]:
-        """Fit a whole grid of ε and λ in one pass over the Gram tiles.
-
-        Parameters
-        ----------
-        X, Y, pairs, progress
-            As for `fit`.
-        epsilons, lams : sequences of float
-            The grid; an ε may be None.
+    def seed_vectors(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        """Return X_s, X_t and X̃_s, the preprocessed and the aligned vectors of the pairs it was fitted on.
 
         Returns
         -------
-        list of FIPP
-            A fitted aligner for each ε and λ, λ changing fastest.
+        X_s, X_t, aligned : ndarray of shape (c, d1), (c, d2), (c, r)
+            X̃_s before its rotation. A model that was copied or loaded from a file does not have them.
 
         Examples
         --------
         >>> import numpy as np
         >>> from fipp import FIPP
         >>> X = np.random.default_rng(0).standard_normal((50, 8))
-        >>> [(a.epsilon, a.lam) for a in FIPP().fit_path(X, X[:, ::-1], epsilons=[0.05, 0.1], lams=[1.0])]
-        [(0.05, 1.0), (0.1, 1.0)]
+        >>> [vectors.shape for vectors in FIPP().fit(X, X[:, :6]).seed_vectors()]
+        [(50, 8), (50, 6), (50, 8)]
         """
-        if not self.path_settings:
-            raise FippError("a path of settings shares its work with solver='linear' and one round only")
-        grid = [clone(self).set_params(epsilon=epsilon, lam=lam) for epsilon in epsilons for lam in lams]
-        for aligner in grid:
-            aligner._validate_params()
-        shared = clone(self)
-        X_s, X_t = shared._prepare(X, Y, pairs, progress)
-        factors = thin_svd(X_s)
-        thresholds = list(dict.fromkeys(aligner._threshold for aligner in grid))
-        grams = filtered_gram(X_s, X_t, factors.Q, thresholds, max_memory=self.max_memory, progress=progress)
-        gram_of = dict(zip(thresholds, grams, strict=True))
-
-        def solve(fitted: Self) -> Self:
-            for name, value in vars(shared).items():
-                if name.endswith("_"):
-                    setattr(fitted, name, value)
-            gram = gram_of[fitted._threshold]
-            fitted._keep(X_s, X_t, linear_map(factors, gram, fitted.lam, self._rank_of(X_s, X_t)), gram)
-            return fitted
-
-        return list(ordered_map(solve, grid))
-
-    @property
-    def path_settings(self) -> tuple[str, ...]:
-        """Names of the settings whose values share most of the work in `fit_many`: ε and λ, where there is a path."""
-        return ("epsilon", "lam") if self.solver == "linear" and self.n_rounds == 1 else ()
-
-    def fit_many(
-        self,
-        X: ArrayLike,
-        Y: ArrayLike,
-        pairs: ArrayLike | None = None,
-        *,
-        settings: Sequence[Mapping[str, Any]],
-        progress: Progress | None = None,
-    ) -> list[Self]:
-        """Fit a copy of this aligner for each of several settings: by `fit_path` if they differ in ε and λ only.
-
-        Parameters
-        ----------
-        X, Y, pairs, progress
-            As for `fit`.
-        settings : sequence of dict
-            What each copy has other than this aligner.
-
-        Returns
-        -------
-        list of FIPP
-            Fitted, in the order of ``settings``.
-        """
-        if not self.path_settings or not all(set(changed) <= set(self.path_settings) for changed in settings):
-            return super().fit_many(X, Y, pairs, settings=settings, progress=progress)
-        wanted = [(changed.get("epsilon", self.epsilon), changed.get("lam", self.lam)) for changed in settings]
-        path = self.fit_path(
-            X,
-            Y,
-            pairs,
-            epsilons=list(dict.fromkeys(epsilon for epsilon, _ in wanted)),
-            lams=list(dict.fromkeys(lam for _, lam in wanted)),
-            progress=progress,
-        )
-        fitted = {(aligner.epsilon, aligner.lam): aligner for aligner in path}
-        return [fitted[pair] for pair in wanted]
-
-    @property
-    def _threshold(self) -> float:
-        return np.inf if self.epsilon is None else float(self.epsilon)
-
-    def _rank_of(self, X_s: NDArray, X_t: NDArray) -> int:
-        d1, d2 = X_s.shape[1], X_t.shape[1]
-        if isinstance(self.rank, str):
-            return max(d1, d2) if self.rank == "full" else d2
-        return self.rank
+        if not hasattr(self, "_seed"):
+            raise AttributeError("the seed vectors are known only where the model was fitted, not in a copy or a file")
+        X_s, X_t, solution = self._seed
+        return X_s, X_t, X_s @ solution.W.astype(np.float32) if solution.aligned is None else solution.aligned
 
     def _extend_pairs(self, X: NDArray, Y: NDArray, progress: Progress | None) -> NDArray[np.int64]:
         if not self.self_learning:
@@ -379,50 +304,66 @@ class FIPP(BaseAligner):
         return np.concatenate([self.pairs_, self.induced_pairs_])
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
-        first = solution = self._solve(X_s, X_t, progress)
+        solve, rank = SOLVERS[self.solver], self._rank_of(X_s, X_t)
+        # Δ^ε, NNZ(Δ^ε) and Qᵀ(Δ^ε∘(G_t − G_s))Q in one pass over tiles of both Gram matrices.          (section 3.1.2)
+        (first,) = filtered_seeds(X_s, X_t, [self._threshold], self, progress)
+        # X̃_s X̃_sᵀ: the positive part, of that rank, of G* = G_s + a Δ^ε∘(G_t − G_s), a = γλ / (1 + γλ).     (eqs. 5, 6)
+        # W: the linear map that takes every word where X̃_s takes the seed words.                         (section 4.1)
+        seed, solution = first, solve(first, rank, self, progress)
         W = solution.W
-        for _ in range(self.n_rounds - 1):
-            solution = self._solve(X_s @ W.astype(np.float32), X_t, progress)
+        for _ in range(self.n_rounds - 1):  # again, from the aligned source on (appendix B)
+            (seed,) = filtered_seeds(X_s @ W.astype(np.float32), X_t, [self._threshold], self, progress)
+            solution = solve(seed, self._rank_of(seed.X_s, X_t), self, progress)
             W = W @ solution.W
-        self._keep(X_s, X_t, replace(solution, W=W), first.gram)
-
-    def _solve(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> Solution:
-        rank, threshold = self._rank_of(X_s, X_t), self._threshold
-        shared: dict[str, Any] = {"max_memory": self.max_memory, "progress": progress}
-        if self.solver == "linear":
-            factors = thin_svd(X_s)
-            (gram,) = filtered_gram(X_s, X_t, factors.Q, [threshold], **shared)
-            return linear_map(factors, gram, self.lam, rank)
-        if self.solver == "eigen":
-            return eigen_map(X_s, X_t, threshold, self.lam, rank, method=self.eigen_method, **shared)
-        return descent_map(
-            X_s,
-            X_t,
-            threshold,
-            self.lam,
-            rank,
-            learning_rate=self.learning_rate,
-            n_steps=self.n_steps,
-            random_state=check_random_state(self.random_state),
-            **shared,
-        )
+        # map_ = W Ω^W, Ω^W the rotation that brings weighted pairs closest together.                            (eq. 7)
+        self._rotate_onto_target(first, replace(solution, W=W), seed.gram)
 
     @single_threaded_blas
-    def _keep(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], solution: Solution, gram: FilteredGram) -> None:
-        """Rotate the solution onto the target and set the fitted attributes; ``gram`` is that of X_s itself."""
-        c = len(X_s)
-        self.weights_ = self._weights(solution.gram.residual_norms(self.lam))
-        # The rotation is found for what words get in the end, X_s W, as the authors' code does.
-        omega = rotation(solution.W.T @ cross_products(X_s, X_t, np.square(self.weights_)))
-        self.map_ = (solution.W @ omega).astype(np.float32)
-        self.kept_fraction_, self.kept_per_pair_ = gram.kept_fraction, gram.kept / c
+    def _rotate_onto_target(self, seed: Seed, solution: Solution, gram: FilteredGram) -> None:
+        """Set ``map_`` and the other fitted attributes; ``gram``, that of the last round, has the rows of G* − G_t."""
+        X_s, X_t, W = seed.X_s, seed.X_t, solution.W
+        # The weights of the pairs, from the rows of G* − G_t.                                            (section 4.2)
+        self.weights_ = self._weights(gram.residual_norms(self.lam))
+        # Ω^W = UVᵀ, found for what words get in the end, X_s W, as in the authors' code.                        (eq. 7)
+        omega = rotation(W.T @ cross_products(X_s, X_t, np.square(self.weights_)))
+        self.map_ = (W @ omega).astype(np.float32)
+        self.kept_fraction_, self.kept_per_pair_ = seed.gram.kept_fraction, seed.gram.kept / len(X_s)
         if solution.losses is not None:
             self.losses_ = solution.losses
         self._seed = X_s, X_t, solution
-        self._warn(c, *self.map_.shape)
+        self._warn(len(X_s), *self.map_.shape)
+
+    @property
+    def path_settings(self) -> tuple[str, ...]:
+        """Names of the settings whose values share one pass in `fit_many`: ε and λ, for the linear solver."""
+        return ("epsilon", "lam") if self.solver == "linear" and self.n_rounds == 1 else ()
+
+    def _fit_together(
+        self, copies: list[Self], X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None
+    ) -> None:
+        thresholds = list(dict.fromkeys(copy._threshold for copy in copies))
+        seeds = dict(zip(thresholds, filtered_seeds(X_s, X_t, thresholds, self, progress), strict=True))
+
+        def solve(copy: Self) -> None:
+            seed = seeds[copy._threshold]
+            solution = SOLVERS["linear"](seed, self._rank_of(X_s, X_t), copy, None)
+            copy._rotate_onto_target(seed, solution, seed.gram)
+
+        for _ in ordered_map(solve, copies):
+            pass
+
+    @property
+    def _threshold(self) -> float:
+        return np.inf if self.epsilon is None else float(self.epsilon)
+
+    def _rank_of(self, X_s: NDArray, X_t: NDArray) -> int:
+        d1, d2 = X_s.shape[1], X_t.shape[1]
+        if isinstance(self.rank, str):
+            return max(d1, d2) if self.rank == "full" else d2
+        return self.rank
 
     def _weights(self, residual_norms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return W of the rotation: pairs on whose inner products both spaces agree count for more."""
+        """Return the weight of each pair in the rotation: the more both spaces agree on it, the greater."""
         if self.weighting is None:
             return np.ones_like(residual_norms)
         return residual_weights(residual_norms) ** _WEIGHT_POWERS[self.weighting]

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fipp._progress import Progress
 from fipp.aligners._base import WeightedAligner
-from fipp.linalg import Progress, cross_products, rotation
+from fipp.linalg import cross_products, rotation
 
 
 class Procrustes(WeightedAligner):
@@ -23,7 +24,7 @@ class Procrustes(WeightedAligner):
     Parameters
     ----------
     preprocess : str, transformer or None, default="unit"
-        What is done to both sides first; see `fipp.preprocess`.
+        Preprocessing of both sides; see `fipp.preprocess`.
 
     Attributes
     ----------

@@ -14,8 +14,7 @@ from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, AUTO, COUNT, NOT_NEGATIVE, POSITIVE
 from fipp.aligners._holdout import EarlyStopping, held_out_parts
-from fipp.linalg import cross_products, single_threaded_blas
-from fipp.linalg._network import LOSSES, ResidualNetwork, Training
+from fipp.linalg import LOSSES, ResidualNetwork, Training, cross_products, single_threaded_blas
 from fipp.retrieve import ranks_of_gold
 
 # Penalties that "auto" tries, relative to the largest squared singular value of X_s.

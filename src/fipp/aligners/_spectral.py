@@ -7,8 +7,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp._progress import Progress
@@ -94,42 +93,12 @@ class Spectral(WeightedAligner):
         """Names of the settings whose values share most of the work in `fit_many`."""
         return ("ridge", "reweight", "whiten")
 
-    def fit_many(
-        self,
-        X: ArrayLike,
-        Y: ArrayLike,
-        pairs: ArrayLike | None = None,
-        *,
-        settings: Sequence[Mapping[str, Any]],
-        progress: Progress | None = None,
-    ) -> list[Self]:
-        """Fit a copy of this aligner for each of several settings; the second moments are computed once.
-
-        Parameters
-        ----------
-        X, Y, pairs, progress
-            As for `fit`.
-        settings : sequence of dict
-            The settings in which each copy differs from this aligner.
-
-        Returns
-        -------
-        list of Spectral
-            Fitted, in the order of ``settings``.
-        """
-        if not all(set(changed) <= set(self.path_settings) for changed in settings):
-            return super().fit_many(X, Y, pairs, settings=settings, progress=progress)
-        copies = [clone(self).set_params(**changed) for changed in settings]
+    def _fit_together(
+        self, copies: list[Self], X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None
+    ) -> None:
+        moments = seed_moments(X_s, X_t)
         for copy in copies:
-            copy._validate_params()
-        shared = clone(self)
-        moments = seed_moments(*shared._prepare(X, Y, pairs, progress))
-        for copy in copies:
-            for name, value in vars(shared).items():
-                if name.endswith("_"):
-                    setattr(copy, name, value)
             copy._solve(moments)
-        return copies
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
         self._solve(seed_moments(X_s, X_t, self._sample_weight))

@@ -1,4 +1,8 @@
-"""A fitted aligner as named arrays and a description that JSON can hold, and back. Nothing is ever pickled."""
+"""A fitted aligner as named arrays and a description that JSON can hold, and back. Nothing is ever pickled.
+
+`to_state` and `from_state` serve any of fipp's estimators. `to_model` and `from_model` are the part of a model file
+that belongs to the aligner, whether words are kept beside it (`Alignment.save`) or not (`BaseAligner.save`).
+"""
 
 from __future__ import annotations
 
@@ -11,30 +15,44 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from fipp import preprocess
-from fipp.aligners import METHODS, BaseAligner
+from fipp._version import __version__
 from fipp.exceptions import FippError
 from fipp.linalg import Objective
 
-_CLASSES: dict[str, type] = {
-    cls.__name__: cls
-    for cls in (
-        *map(type, METHODS.values()),
-        preprocess.Centre,
-        preprocess.Isotropic,
-        preprocess.IterativeNormalization,
-        preprocess.UnitLength,
-        preprocess.Unchanged,
-    )
-}
+# The prefix of an aligner's tensors in a model file, and the key of its description in the header.
+_ALIGNER = "aligner"
+
+_OWN_ONLY = "only fipp's own methods and preprocessing can"
+_CLASSES: dict[str, type] = {}
+
+
+def register(*classes: type) -> None:
+    """Allow estimators of these classes to be saved and loaded; a file can name no other.
+
+    Examples
+    --------
+    >>> from fipp.preprocess import Centre
+    >>> register(Centre)
+    """
+    _CLASSES.update({cls.__name__: cls for cls in classes})
+
+
+register(
+    preprocess.Centre,
+    preprocess.Isotropic,
+    preprocess.IterativeNormalization,
+    preprocess.UnitLength,
+    preprocess.Unchanged,
+)
 
 
 def to_state(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
-    """Take a fitted estimator apart.
+    """Return what an estimator holds as arrays and a description.
 
     Parameters
     ----------
     estimator : aligner or transformer of fipp
-        Also a pipeline of such transformers.
+        A pipeline of such transformers is allowed as well.
 
     Returns
     -------
@@ -50,19 +68,24 @@ def to_state(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
     ({'mean_': array([1., 2.], dtype=float32)}, {'class': 'Centre', 'params': {}, 'fitted': {'n_features_in_': 2}})
     """
     if isinstance(estimator, Pipeline):
-        arrays, steps = {}, []
-        for number, (_, step) in enumerate(estimator.steps):
-            step_arrays, description = to_state(step)
-            arrays.update({f"{number}.{name}": array for name, array in step_arrays.items()})
-            steps.append(description)
-        return arrays, {"class": "Pipeline", "steps": steps}
+        parts = [to_state(step) for _, step in estimator.steps]
+        arrays = {f"{place}.{name}": array for place, part in enumerate(parts) for name, array in part[0].items()}
+        return arrays, {"class": "Pipeline", "steps": [description for _, description in parts]}
 
     cls = type(estimator)
-    name = cls.__name__
-    if _CLASSES.get(name) is not cls:
-        raise FippError(f"a model with {estimator!r} cannot be saved: only fipp's own methods and preprocessing can")
+    if _CLASSES.get(cls.__name__) is not cls:
+        raise FippError(f"a model with {estimator!r} cannot be saved: {_OWN_ONLY}")
+    for attribute in getattr(cls, "calculated_before_saving", ()):
+        getattr(estimator, attribute, None)
+    arrays, fitted = _fitted(estimator)
+    params = {key: _describe_param(value) for key, value in estimator.get_params(deep=False).items()}
+    return arrays, {"class": cls.__name__, "params": params, "fitted": fitted}
+
+
+def _fitted(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    """Return the fitted attributes: arrays, and everything else that JSON can hold."""
+    arrays: dict[str, NDArray] = {}
     fitted: dict[str, Any] = {}
-    arrays = {}
     for attribute, value in vars(estimator).items():
         if not attribute.endswith("_") or attribute.startswith("_"):
             continue
@@ -76,13 +99,12 @@ def to_state(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
         elif isinstance(value, (bool, int, float, str, list)):
             fitted[attribute] = value
         else:
-            raise FippError(f"a model with {value!r} cannot be saved: only fipp's own methods and preprocessing can")
-    params = {key: _describe_param(value) for key, value in estimator.get_params(deep=False).items()}
-    return arrays, {"class": name, "params": params, "fitted": fitted}
+            raise FippError(f"a model with {value!r} cannot be saved: {_OWN_ONLY}")
+    return arrays, fitted
 
 
 def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) -> Any:
-    """Put an estimator together again from what `to_state` gave.
+    """Return the estimator that `to_state` took apart.
 
     Examples
     --------
@@ -91,28 +113,45 @@ def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) ->
     array([[0., 1.]], dtype=float32)
     """
     try:
-        estimator = _from_state(arrays, description)
-        if isinstance(estimator, BaseAligner):
-            _check_shapes(estimator)
-        return estimator
+        return _from_state(arrays, description)
     except (KeyError, TypeError, AttributeError) as error:
         raise FippError(f"the model's description is damaged or of a newer fipp: {error!r}") from None
 
 
-def _check_shapes(aligner: BaseAligner) -> None:
-    if hasattr(aligner, "aligner_"):
-        return _check_shapes(aligner.aligner_)
-    k = aligner.n_features_out_ if aligner.target_map_ is None else aligner.map_.shape[1]
-    expected = {
-        "map_": (aligner.n_features_in_, k),
-        "target_map_": (aligner.n_features_out_, k),
-        "offset_": (k,),
-        "target_offset_": (k,),
-    }
-    for name, shape in expected.items():
-        array = getattr(aligner, name)
-        if array is not None and array.shape != shape:
-            raise FippError(f"the model is damaged: its {name.removesuffix('_')} is {array.shape}, not {shape}")
+def to_model(aligner: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    """Return the tensors and the header of a model file for a fitted aligner.
+
+    Examples
+    --------
+    >>> from fipp import Procrustes
+    >>> tensors, header = to_model(Procrustes().fit([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]))
+    >>> sorted(tensors), sorted(header)
+    (['aligner.map_', 'aligner.pairs_'], ['aligner', 'version'])
+    """
+    arrays, description = to_state(aligner)
+    tensors = {f"{_ALIGNER}.{name}": array for name, array in arrays.items()}
+    return tensors, {"version": __version__, _ALIGNER: description}
+
+
+def from_model(tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> Any:
+    """Return the aligner of a model file, checked; other tensors and keys of the header are left alone.
+
+    Examples
+    --------
+    >>> from fipp import Procrustes
+    >>> aligner = Procrustes().fit([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]])
+    >>> from_model(*to_model(aligner)).map_
+    array([[0., 1.],
+           [1., 0.]], dtype=float32)
+    """
+    if _ALIGNER not in header:
+        raise FippError("the model is damaged: its header describes no aligner")
+    aligner = from_state(below(tensors, _ALIGNER), header[_ALIGNER])
+    try:
+        aligner._check_shapes()
+    except (TypeError, AttributeError) as error:
+        raise FippError(f"the model's description is damaged or of a newer fipp: {error!r}") from None
+    return aligner
 
 
 def _from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) -> Any:

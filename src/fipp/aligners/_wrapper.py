@@ -1,4 +1,4 @@
-"""What aligners share that fit another one and are that one in the end."""
+"""The base class of aligners that fit another aligner and map by it."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from fipp._progress import Progress
 from fipp.aligners._base import BaseAligner
-from fipp.linalg import Progress
 from fipp.preprocess import make_preprocess
 
 
 class WrappingAligner(BaseAligner):
-    """An aligner whose fit ends in the fit of another, ``aligner_``, which maps for it."""
+    """An aligner that fits another one, ``aligner_``, and maps by it."""
 
     preprocess: Any = None
     aligner_: BaseAligner
 
     @property
     def induced_pairs_(self) -> NDArray[np.int64]:  # type: ignore[override]
-        """The pairs that ``aligner_`` was fitted on after the given ones, and those that it found itself."""
+        """The pairs that ``aligner_`` was fitted on beyond the given ones, and those that it found itself."""
         check_is_fitted(self)
         inner = self.aligner_
         return np.concatenate([inner.pairs_[len(self.pairs_) :], inner.induced_pairs_])
 
     def _fit_preprocess(self, X: NDArray, name: str) -> Any:
-        """Leave vectors as they are: ``aligner_`` has its own preprocessing."""
+        """Leave vectors unchanged: ``aligner_`` has its own preprocessing."""
         return make_preprocess(None).fit(X)
 
     @property
@@ -39,34 +39,20 @@ class WrappingAligner(BaseAligner):
 
     @property
     def target_map_(self) -> NDArray[np.float32] | None:  # type: ignore[override]
-        """The map of the target of ``aligner_``, if it has one."""
+        """The target's map of ``aligner_``, if it has one."""
         return self.aligner_.target_map_
 
+    def _check_shapes(self) -> None:
+        """Refuse a model whose arrays do not fit together."""
+        self.aligner_._check_shapes()
+
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return source vectors in the shared space.
-
-        Parameters
-        ----------
-        X : array of shape (n, d1)
-
-        Returns
-        -------
-        ndarray of shape (n, k), float32
-        """
+        """Return source vectors in the shared space of ``aligner_``."""
         check_is_fitted(self)
         return self.aligner_.transform(X)
 
     def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:
-        """Return target vectors in the shared space.
-
-        Parameters
-        ----------
-        Y : array of shape (m, d2)
-
-        Returns
-        -------
-        ndarray of shape (m, k), float32
-        """
+        """Return target vectors in the shared space of ``aligner_``."""
         check_is_fitted(self)
         return self.aligner_.transform_target(Y)
 

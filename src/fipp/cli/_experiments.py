@@ -15,9 +15,8 @@ from fipp.exceptions import FippError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fipp.comparison import MethodScore
-    from fipp.report._grid import Panel
-    from fipp.selection import Selection
+    from fipp.experiments import MethodScore, Tuning
+    from fipp.report import HeatMap
 
 # The colours of the heat map, from low to high.
 _LOW, _HIGH = (247, 250, 253), (27, 99, 181)
@@ -64,8 +63,8 @@ def tune(
     Each combination is fitted on some of the pairs and scored on the others. No source word is in both. Do not tune on
     the test dictionary: keep it for [bold]fipp eval[/bold].
     """
-    from fipp._optional import require
-    from fipp.selection import select
+    import fipp
+    from fipp.report import check_figures
 
     report = _console.Reporter(quiet or as_json)
     _arguments.check_retrieval(retrieval)
@@ -83,14 +82,14 @@ def tune(
     for path in (output, figure):
         _arguments.check_output(path, source, target, dictionary)
     if figure is not None:
-        require("matplotlib.figure", "a heat map", extra="plot")
+        check_figures()
     lexicon = _arguments.load_lexicon(dictionary, strict=strict, reverse=reverse_dict)
     vectors = _arguments.load_both(source, target, report, limit=limit, strict=strict)
     report.note(f"{dictionary.name}: {_align.coverage(lexicon.lookup(*vectors).require())}")
 
     started = time.perf_counter()
     with report.progress("trying settings") as progress:
-        selection = select(
+        tuning = fipp.tune(
             *vectors,
             lexicon,
             aligner,
@@ -104,52 +103,52 @@ def tune(
             progress=progress,
         )
     seconds = time.perf_counter() - started
-    _write(selection, output, figure)
+    _write(tuning, output, figure)
     if as_json:
         written = {"model": output and str(output), "figure": figure and str(figure)}
-        _console.show_json({**selection.as_dict(), "seconds": seconds, **written})
+        _console.show_json({**tuning.as_dict(), "seconds": seconds, **written})
     else:
-        _show(selection, seconds, output, figure)
+        _show(tuning, seconds, output, figure)
 
 
-def _write(selection: Selection, output: Path | None, figure: Path | None) -> None:
-    if output is not None and selection.alignment is not None:
-        _arguments.save(selection.alignment, output)
+def _write(tuning: Tuning, output: Path | None, figure: Path | None) -> None:
+    if output is not None and tuning.alignment is not None:
+        _arguments.save(tuning.alignment, output)
     if figure is not None:
         from fipp.report import plot_grid
 
-        plot_grid(selection, figure)
+        plot_grid(tuning, figure)
         _console.written.append(figure)
 
 
-def _show(selection: Selection, seconds: float, output: Path | None, figure: Path | None) -> None:
-    from fipp.report._grid import heat_panels
+def _show(tuning: Tuning, seconds: float, output: Path | None, figure: Path | None) -> None:
+    from fipp.experiments import format_settings
+    from fipp.report import heat_maps
 
     _console.heading("Mean reciprocal rank of held-out pairs; * marks the best")
-    for panel in heat_panels(selection):
+    for panel in heat_maps(tuning):
         if panel.title:
             _console.show(panel.title)
         _console.show(_heat_table(panel))
-    best, folds = selection.best, selection.folds
-    settings = ", ".join(f"{name} {'none' if value is None else value}" for name, value in best.params.items())
+    best, folds = tuning.best, tuning.folds
     rows = {
-        "best": f"{selection.method.lower()}: {settings}",
-        "MRR": f"{best.mrr:.4f} ± {best.standard_error:.4f} by {selection.retrieval}",
-        "held out": f"{selection.holdout:,} source words{f', {folds} folds' if folds else ''}; "
-        f"{selection.pairs:,} pairs in all",
+        "best": f"{tuning.method.lower()}: {format_settings(best.params)}",
+        "MRR": f"{best.mrr:.4f} ± {best.standard_error:.4f} by {tuning.retrieval}",
+        "held out": f"{tuning.holdout:,} source words{f', {folds} folds' if folds else ''}; "
+        f"{tuning.pairs:,} pairs in all",
         "time": f"{seconds:.1f} s",
     }
-    if selection.defaults is not None and selection.defaults is not best:
-        default = selection.defaults
+    if tuning.defaults is not None and tuning.defaults is not best:
+        default = tuning.defaults
         rows["defaults"] = f"{default.mrr:.4f}, behind by {default.behind:.4f} ± {default.behind_error:.4f}"
     if output is not None:
         rows["model"] = f"{output} ({output.stat().st_size / 1000:,.0f} kB), fitted on all pairs"
     if figure is not None:
         rows["figure"] = str(figure)
-    _console.show(_console.summary(rows), selection.note)
+    _console.show(_console.summary(rows), tuning.note)
 
 
-def _heat_table(panel: Panel) -> Table:
+def _heat_table(panel: HeatMap) -> Table:
     from rich.style import Style
     from rich.text import Text
 
@@ -215,8 +214,8 @@ def compare(
             _console.warn(f"{score.name}: {remark}")
 
     with report.progress("comparing") as progress:
-        compared = fipp.compare_methods(
-            *vectors, seed, pairs, chosen, timeout=timeout, keep=results, progress=progress, finished=tell
+        compared = fipp.compare(
+            *vectors, seed, pairs, chosen, timeout=timeout, results_path=results, progress=progress, on_result=tell
         )
     show_tables(compared.render(format), compared.as_dict(), output, as_json)
 

@@ -128,7 +128,7 @@ def _rows_of_model(alignment: fipp.Alignment, told: Mapping[str, Any]) -> dict[s
     if alignment.seed:
         rows["pairs"] += f"; {alignment.seed['found']:,} of {alignment.seed['total']:,} of the dictionary were found"
     for name, scores in alignment.scores.items():
-        if name == "selection":  # of `fipp tune`
+        if name == "tuning":  # of `fipp tune`
             rows["tuning"] = f"MRR {scores['best_score']:.4f} on {scores['holdout']:,} held-out source words"
             continue
         text = f"MAP {scores['map']:.4f}, P@1 {scores['p@1']:.4f} on {scores['n_queries']:,} words"

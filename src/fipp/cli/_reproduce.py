@@ -93,11 +93,13 @@ def xling(
     from dataclasses import asdict
 
     from fipp import reproduce
+    from fipp.experiments import render
+    from fipp.report import check_figures, plot_paper
 
     _arguments.check_format(format)
     _arguments.check_output(output)
     if figures is not None:
-        reproduce.check_figures()
+        check_figures()
     report = _console.Reporter(quiet or as_json)
     wanted = _arguments.split_names(tables)
     found = reproduce.discover(vectors, dictionaries, choices or (), similarity)
@@ -114,15 +116,15 @@ def xling(
     if results is not None:
         _console.written.append(results)  # after Ctrl-C too, it has everything that was finished
     with report.progress("running the experiments") as progress:
-        records = reproduce.run_study(cells, results, jobs=jobs, progress=progress)
+        records = reproduce.run(cells, results, n_jobs=jobs, progress=progress)
     for record in records.values():
         if "error" in record:
             _console.warn(f"{record['pair']} {record['size']} {record['variant']}: {record['error']}")
     if figures is not None:
-        drawn = reproduce.plot_study(cells, records, figures)
+        drawn = plot_paper(cells, records, figures)
         report.note(f"{len(drawn)} figures in {figures}")
     made = reproduce.make_tables(cells, records, wanted)
-    show_tables(reproduce.render(made, format), {"tables": [asdict(table) for table in made]}, output, as_json)
+    show_tables(render(made, format), {"tables": [asdict(table) for table in made]}, output, as_json)
 
 
 class _Task(NamedTuple):

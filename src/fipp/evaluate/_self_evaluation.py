@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fipp._progress import Progress, Steps
-from fipp.aligners import BaseAligner
-from fipp.aligners._holdout import held_out_parts
+from fipp.aligners import BaseAligner, held_out_parts
 from fipp.evaluate._bli import bli
 from fipp.evaluate._result import BLIResult
 from fipp.exceptions import FippError, FippWarning

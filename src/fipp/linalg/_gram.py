@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg._memory import parse_memory, rows_per_block
-from fipp.linalg._parallel import Progress, Result, ordered_map
+from fipp._progress import Progress, Steps
+from fipp.linalg._parallel import Result, ordered_map, parse_memory, rows_per_block
 
 FloatArray = NDArray[np.floating]
 
@@ -23,12 +23,12 @@ _RowSums = tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.float64], 
 
 # A tile of 512 × 512 float32 and its square stay in the second-level cache; smaller ones slow the products down.
 _TILE = 512
-# So many threads always have room for their tiles.
+# The tiles are small enough for this many threads.
 _THREADS = 8
 
 
 def target_share(kept_fraction: float, lam: float) -> float:
-    """Return a = γλ / (1 + γλ), γ = c² / NNZ(Δ): how far kept entries of G* move from G_s towards G_t.
+    """Return a = γλ / (1 + γλ), γ = c² / NNZ(Δ): how far kept entries of G* move from G_s towards G_t (eq. 5).
 
     Examples
     --------
@@ -38,9 +38,32 @@ def target_share(kept_fraction: float, lam: float) -> float:
     return float(lam / (kept_fraction + lam)) if kept_fraction > 0 else 0.0
 
 
+def transfer_weight(kept_fraction: float, lam: float) -> float:
+    """Return γλ, γ = c² / NNZ(Δ): how much the transfer loss counts beside the reconstruction loss (appendix E).
+
+    Examples
+    --------
+    >>> transfer_weight(0.25, 1.0), transfer_weight(0.0, 1.0)
+    (4.0, 0.0)
+    """
+    return float(lam / kept_fraction) if kept_fraction > 0 else 0.0
+
+
+def is_kept(difference: NDArray[np.float32], epsilon: float) -> NDArray[np.bool_]:
+    """Return Δ^ε for entries of G_t − G_s: whether both spaces agree on an inner product within ε (section 3.1.2).
+
+    Examples
+    --------
+    >>> is_kept(np.float32([0.1, -0.3, 0.25]), 0.25)
+    array([ True, False, False])
+    """
+    with np.errstate(over="ignore"):  # an ε beyond the range of float32 keeps everything
+        return np.abs(difference) < np.float32(epsilon)
+
+
 @dataclass(frozen=True)
 class FilteredGram:
-    """What one pass over the Gram tiles leaves behind for one ε: enough for every λ.
+    """The sums that one pass over the Gram tiles leaves for one ε: enough for every λ.
 
     Attributes
     ----------
@@ -71,16 +94,16 @@ class FilteredGram:
         return float(self.kept.sum() / len(self.kept) ** 2)
 
     def residual_norms(self, lam: float) -> NDArray[np.float64]:
-        """Return the norm of each row of G* − G_t, from which the Procrustes weights are made."""
+        """Return the norm of each row of G* − G_t, on which the Procrustes weights are based (section 4.2)."""
         a = target_share(self.kept_fraction, lam)
-        # On kept entries G* − G_t = (1 − a)(G_s − G_t), elsewhere G_s − G_t.
+        # On kept entries G* − G_t = (1 − a)(G_s − G_t); elsewhere it is G_s − G_t.
         squared = self.difference - (1 - (1 - a) ** 2) * self.kept_difference
         norms: NDArray[np.float64] = np.sqrt(np.maximum(squared, 0))
         return np.where(norms > self.rounding, norms, 0)
 
 
 def residual_weights(residual_norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return each pair's weight, 1 at most: the more both spaces agree on its inner products, the greater.
+    """Return a weight of at most 1 for each pair, larger the more both spaces agree on its inner products.
 
     Examples
     --------
@@ -103,6 +126,8 @@ class GramTiles:
     X_s, X_t : ndarray of shape (c, d1), (c, d2)
     max_memory : int or str, optional
         Working memory that may be used; it can only make the tiles smaller.
+    size : int, optional
+        Rows and columns of a tile, for tiles that must match others.
 
     Examples
     --------
@@ -114,14 +139,16 @@ class GramTiles:
            [2., 2., 1.]], dtype=float32)
     """
 
-    def __init__(self, X_s: FloatArray, X_t: FloatArray, max_memory: int | str | None = None) -> None:
+    def __init__(
+        self, X_s: FloatArray, X_t: FloatArray, max_memory: int | str | None = None, size: int | None = None
+    ) -> None:
         self.n_pairs, self.n_source = X_s.shape
         self.stacked = np.concatenate([X_s, X_t], axis=1, dtype=np.float32)
-        # Each thread holds a handful of tiles and a strip of the stacked vectors with the sign turned. Sums over other
-        # tiles round differently, so their size must not depend on the machine: a few threads have room everywhere, and
-        # more of them work only where there is room for them, too.
+        # Each thread holds a few tiles and a strip of the stacked vectors with the sign changed. Sums over other tiles
+        # round differently, so the size must not depend on the machine: it leaves room for a few threads, and more of
+        # them work only if they fit as well.
         per_row = 4 * (4 * _TILE + 2 * self.stacked.shape[1])
-        self.size = rows_per_block(per_row * _THREADS, max_memory, at_most=_TILE)
+        self.size = size or rows_per_block(per_row * _THREADS, max_memory, at_most=_TILE)
         self.n_blocks = -(-self.n_pairs // self.size)
         self._most_threads = max(_THREADS, parse_memory(max_memory) // (per_row * self.size))
 
@@ -143,11 +170,9 @@ class GramTiles:
 
     def by_row(self, work: Callable[[int], Result], progress: Progress | None = None) -> Iterator[Result]:
         """Yield ``work(i)`` for every row of tiles, in order, on all threads; ``progress`` counts tiles."""
-        total, done = self.n_blocks * (self.n_blocks + 1) // 2, 0
+        steps = Steps(progress, self.n_blocks * (self.n_blocks + 1) // 2)
         for i, result in enumerate(ordered_map(work, range(self.n_blocks), self._most_threads)):
-            done += self.n_blocks - i
-            if progress is not None:
-                progress(done, total)
+            steps(self.n_blocks - i)
             yield result
 
 
@@ -159,18 +184,7 @@ def symmetric_product(
 ) -> NDArray[np.float32]:
     """Multiply a symmetric c×c matrix that exists only as tiles on and above the diagonal with ``Z`` (c, k).
 
-    Parameters
-    ----------
-    tiles : GramTiles
-    make_tile : callable
-        ``make_tile(i, j, tiles.negated(i))`` gives tile (i, j).
-    Z : ndarray of shape (c, k)
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-
-    Returns
-    -------
-    ndarray of shape (c, k)
+    ``make_tile(i, j, tiles.negated(i))`` returns tile (i, j).
 
     Examples
     --------
@@ -235,19 +249,12 @@ def filtered_gram(
     """
     tiles = GramTiles(X_s, X_t, max_memory)
     Q = np.empty((len(X_s), 0), np.float32) if Q is None else np.ascontiguousarray(Q, dtype=np.float32)
-    # Filters are nested: going down from the widest, each one only sets more entries of the tile to zero.
-    descending = np.argsort(epsilons)[::-1]
-    # float32 squares of ε below about 1e-19 vanish, and with them the strict "<": so does the filter. Those of ε above
-    # 1e19 are infinite, and it keeps everything.
-    with np.errstate(over="ignore"):
-        squared_thresholds = [np.float32(epsilons[e]) ** 2 for e in descending]
-
     c, r, n = tiles.n_pairs, Q.shape[1], len(epsilons)
     transfer = np.zeros((n, r, r))
     difference, kept, kept_difference = np.zeros(c), np.zeros((n, c)), np.zeros((n, c))
 
     def work(i: int) -> _RowSums:
-        return _row_of_tiles(tiles, i, Q, squared_thresholds)
+        return _row_of_tiles(tiles, i, Q, epsilons)
 
     for i, (product, total, count, kept_total) in enumerate(tiles.by_row(work, progress)):
         rest = slice(i * tiles.size, c)
@@ -257,47 +264,35 @@ def filtered_gram(
         kept_difference[:, rest] += kept_total
 
     transfer += np.swapaxes(transfer, 1, 2).copy()  # the halves below the diagonal
-    order = np.argsort(descending)
     rounding = 1e-6 * c**0.5 * float(np.einsum("ij,ij->i", X_s, X_s).max())
     return [
         FilteredGram(float(epsilon), transfer[e], kept[e], difference, kept_difference[e], rounding)
-        for epsilon, e in zip(epsilons, order, strict=True)
+        for e, epsilon in enumerate(epsilons)
     ]
 
 
-def _row_of_tiles(
-    tiles: GramTiles, i: int, Q: NDArray[np.float32], squared_thresholds: Sequence[np.float32]
-) -> _RowSums:
-    """Give, for tiles (i, i), (i, i+1), …: products with Q on both sides, and row sums over rows from block i on."""
-    n, first, left = len(squared_thresholds), i * tiles.size, tiles.negated(i)
+def _row_of_tiles(tiles: GramTiles, i: int, Q: NDArray[np.float32], epsilons: Sequence[float]) -> _RowSums:
+    """Return products with Q on both sides of tiles (i, i), (i, i+1), …, and row sums over rows from block i on."""
+    n, first, left = len(epsilons), i * tiles.size, tiles.negated(i)
     n_rows, n_columns = len(left), tiles.n_pairs - first
     product = np.zeros((n, n_rows, Q.shape[1]), dtype=np.float32)
-    difference, kept, kept_difference = (
-        np.zeros(n_columns),
-        np.zeros((n, n_columns)),
-        np.zeros((n, n_columns)),
-    )
+    difference, kept, kept_difference = np.zeros(n_columns), np.zeros((n, n_columns)), np.zeros((n, n_columns))
 
     for j in range(i, tiles.n_blocks):
         tile = tiles.difference(i, j, left)
         square = tile * tile
-        mask = np.empty_like(tile)
-        inside: NDArray[np.bool_] | np.bool_ = np.True_
+        mask, filtered = np.empty_like(tile), np.empty_like(tile)
         columns = slice(tiles.rows(j).start - first, tiles.rows(j).stop - first)
         _add_sums(difference, square, columns, n_rows, i == j)
-        for e, threshold in enumerate(squared_thresholds):
-            # Entries that a wider filter took out are zero by now, and must not pass a narrower one for that.
-            inside = (square < threshold) & inside
+        for e, epsilon in enumerate(epsilons):
             # A float mask, because products with a Boolean one are converted entry by entry.
-            np.copyto(mask, inside)
-            tile *= mask
-            square *= mask
-            part = tile @ Q[tiles.rows(j)]
+            np.copyto(mask, is_kept(tile, epsilon))
+            part = np.multiply(tile, mask, out=filtered) @ Q[tiles.rows(j)]
             if i == j:
                 part *= 0.5  # transposition adds the mirror image of every tile, and that of this one is itself
             product[e] += part
             _add_sums(kept[e], mask, columns, n_rows, i == j)
-            _add_sums(kept_difference[e], square, columns, n_rows, i == j)
+            _add_sums(kept_difference[e], np.multiply(square, mask, out=filtered), columns, n_rows, i == j)
     return Q[tiles.rows(i)].T @ product, difference, kept, kept_difference
 
 

@@ -1,4 +1,4 @@
-"""Mean and scatter of many vectors, block by block: float32 products, float64 sums."""
+"""Lengths, means and products of many vectors, block by block: float32 products, float64 sums."""
 
 from __future__ import annotations
 
@@ -24,6 +24,25 @@ def row_blocks(n_rows: int, size: int = _ROWS) -> Iterator[slice]:
     """
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
+
+
+def map_rows(function: Callable[[NDArray], NDArray], X: NDArray, n_columns: int) -> NDArray[np.float32]:
+    """Return ``function`` of the rows of ``X``, which has ``n_columns`` for each, block by block on all threads.
+
+    Examples
+    --------
+    >>> map_rows(lambda rows: rows[:, :1] + 1, np.float32([[1, 2], [3, 4]]), 1)
+    array([[2.],
+           [4.]], dtype=float32)
+    """
+    out = np.empty((len(X), n_columns), dtype=np.float32)
+
+    def fill(rows: slice) -> None:
+        out[rows] = function(X[rows])
+
+    for _ in ordered_map(fill, row_blocks(len(X))):
+        pass
+    return out
 
 
 def unit_rows(X: NDArray) -> NDArray[np.float32]:
@@ -60,7 +79,7 @@ def mean_and_scatter(
     prepare : callable
         Applied to blocks of rows, for example `unit_rows`.
     scatter : bool, default=True
-        Whether the scatter matrix is wanted; without it, zeros are returned.
+        Whether to compute the scatter matrix; otherwise zeros are returned.
 
     Returns
     -------
@@ -79,7 +98,7 @@ def mean_and_scatter(
 
     def moments(rows: slice) -> tuple[int, NDArray, NDArray | float]:
         block = prepare(X[rows])
-        # A zero vector says nothing about where the others lie.
+        # Vectors of zeros stand for missing ones and do not count.
         n_rows = int(block.any(axis=1).sum())
         return n_rows, np.ones(len(block), np.float32) @ block, block.T @ block if scatter else 0.0
 
@@ -115,7 +134,7 @@ def cross_products(A: NDArray, B: NDArray, weights: NDArray | None = None) -> ND
 def affine(
     X: NDArray[np.float32], linear: NDArray[np.float32] | None, offset: NDArray[np.float32] | None
 ) -> NDArray[np.float32]:
-    """Return X · linear + offset, without what is None; rows of zeros, which say nothing, stay zero.
+    """Return X · linear + offset, either of which may be None; rows of zeros stay zero.
 
     Examples
     --------

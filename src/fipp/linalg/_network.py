@@ -1,4 +1,4 @@
-"""A linear map with a small hidden layer beside it, and how it is trained: numpy alone, the same bits every time."""
+"""A linear map with a small hidden layer beside it, and its training: numpy alone, the same bits every time."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ LOSSES = {"cosine": cosine_error, "mse": squared_error}
 
 @dataclass(frozen=True)
 class Training:
-    """How a network is trained: AdamW in mini-batches; decay pulls W towards its start, the others towards 0."""
+    """The training of a network: AdamW in mini-batches, with weight decay of W towards its start and others to 0."""
 
     loss: str
     learning_rate: float
@@ -103,7 +103,7 @@ class Training:
     random_state: int
 
     def epochs(self, network: ResidualNetwork, X: Matrix, Y: Matrix) -> Iterator[ResidualNetwork]:
-        """Return the network after each pass over all pairs, without end."""
+        """Yield the network after each pass over all pairs, without end."""
         rng = np.random.default_rng(self.random_state)
         arrays = [array.copy() for array in network.arrays()]
         rest = [network.linear, network.offset, *(np.zeros_like(array) for array in arrays[2:])]

@@ -1,37 +1,75 @@
-"""Work cut into blocks, done by as many threads as BLAS may use, its results taken in order."""
+"""Work cut into blocks that fit into memory, done by as many threads as BLAS may use, with results in order."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ContextDecorator
+from contextlib import ContextDecorator, contextmanager
 from functools import cache
 from threading import Lock, local
-from typing import TypeVar
+from typing import Any, TypeVar
 
-import scipy.linalg  # noqa: F401  its BLAS must be loaded before the controller looks around
+import scipy.linalg  # noqa: F401  its BLAS must be loaded before the controller looks for it
 from threadpoolctl import ThreadpoolController
 
-Progress = Callable[[int, int], object]
-"""Told how much is done of how much."""
+from fipp.exceptions import FippError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+DEFAULT_MAX_MEMORY = 1 << 30
+"""Working memory in bytes unless the user sets another: one GiB beside the inputs and the result."""
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY_UNITS = {unit: 1024**power for power, unit in enumerate(_UNITS)}
+
+
+def parse_memory(size: int | float | str | None) -> int:
+    """Turn ``2_000_000_000``, ``"2GB"``, ``"1.5 GiB"`` or None (the default) into a number of bytes.
+
+    Examples
+    --------
+    >>> parse_memory("2GB"), parse_memory("1 MiB"), parse_memory(500)
+    (2000000000, 1048576, 500)
+    """
+    if size is None:
+        return DEFAULT_MAX_MEMORY
+    if isinstance(size, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?\s*", size.upper())
+        if match is None:
+            raise FippError(f"max_memory {size!r} is not a size; write it like '2GB', '500 MB' or '1.5 GiB'")
+        number, unit, binary = match.groups()
+        size = float(number) * (_BINARY_UNITS if binary else _UNITS)[unit]
+    if not size > 0:
+        raise FippError(f"max_memory must be positive, not {size}")
+    return int(size)
+
+
+def rows_per_block(bytes_per_row: int, max_memory: int | float | str | None = None, *, at_most: int = 4096) -> int:
+    """Return the number of rows that fit in ``max_memory`` when each needs ``bytes_per_row``: at least 1.
+
+    Examples
+    --------
+    >>> rows_per_block(1_000_000, "100 MB")
+    100
+    """
+    return max(1, min(at_most, parse_memory(max_memory) // max(1, bytes_per_row)))
+
 
 @cache
 def _blas() -> ThreadpoolController:
-    """Find the loaded BLAS libraries, once: looking for them takes longer than a small product."""
+    """Find the loaded BLAS libraries once: looking for them takes longer than a small product."""
     return ThreadpoolController().select(user_api="blas")
 
 
 class _SingleThreadedBlas(ContextDecorator):
-    """Limits BLAS to one thread from when the first comes in until the last has left.
+    """Limits BLAS to one thread while anything is inside.
 
-    The limit counts for the whole process. If every map set and lifted its own, of two that overlap the one that ends
-    last would put back what it found: the limit of the other.
+    The limit applies to the whole process. If every map set and lifted its own and two overlapped, the one that ended
+    last would restore what it had found: the limit of the other.
     """
 
     def __init__(self) -> None:
@@ -57,7 +95,7 @@ class _SingleThreadedBlas(ContextDecorator):
 
 
 single_threaded_blas = _SingleThreadedBlas()
-"""With it, or decorated by it, a product of small matrices has the same bits whatever the number of threads."""
+"""Inside it, or in a function decorated with it, products have the same bits whatever the number of threads."""
 
 
 # Whether this is a thread of an `ordered_map`, which must not start threads of its own.
@@ -70,7 +108,7 @@ def _become_worker() -> None:
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return the threads that all maps share: starting them takes longer than many a block."""
+    """Return the threads that all maps share: starting them takes longer than many blocks do."""
     return ThreadPoolExecutor(threads, "fipp", initializer=_become_worker)
 
 
@@ -83,7 +121,7 @@ def _allowed() -> int:
 
 
 def n_threads() -> int:
-    """Return the number of threads that BLAS is allowed here: ``OMP_NUM_THREADS`` and limits in force count.
+    """Return the number of threads that BLAS may use here, by ``OMP_NUM_THREADS`` and the limits in force.
 
     Examples
     --------
@@ -100,10 +138,10 @@ def ordered_map(
 ) -> Generator[Result, None, None]:
     """Yield ``work(item)`` in the order of ``items``, calculated by several threads.
 
-    Each thread runs single-threaded BLAS on its own block, which beats threaded BLAS as soon as element-wise steps
-    stand between the products. Results are taken in order, so that a sum over them does not depend on the number of
-    threads, and only a few are held at a time. ``at_most`` limits the threads where each takes memory of its own and
-    the rest of the work, which one thread does, keeps no more of them busy.
+    Each thread runs single-threaded BLAS on its own block, which is faster than threaded BLAS as soon as there are
+    element-wise steps between the products. Results are taken in order, so that a sum over them does not depend on the
+    number of threads, and only a few are held at a time. ``at_most`` limits the number of threads, for work that takes
+    memory in each of them.
 
     Examples
     --------
@@ -124,5 +162,16 @@ def ordered_map(
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            # Whatever has begun may be writing to memory of ours.
+            # Blocks that have begun may be writing to the caller's memory.
             wait([future for future in waiting if not future.cancel()])
+
+
+@contextmanager
+def one_torch_thread(torch: Any) -> Iterator[None]:
+    """Limit torch to one thread, so that results have the same bits whatever the number of threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,4 +1,8 @@
-"""Where to put the names of points in a picture so that they can be read."""
+"""Where to put the labels of points in a picture so that they can be read.
+
+adjustText was tried: it imports pyplot, stops by the clock, so that the same picture may differ from run to run, and
+does not report which labels are still covered.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,20 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# Directions in which a name may stand from its point, the most usual first, and how far off, in pixels of 100 dpi.
+# Directions of a label from its point, the most usual first, and its distances, in pixels of 100 dpi.
 _ANGLES = np.deg2rad([0, 180, 90, 270, 45, 135, 315, 225, 20, 160, 340, 200])
 _DISTANCES = (6.0, 11.0, 17.0)
 _PASSES = 6
 _POINT = 3.5
 
-# What a name covers, from worst to bearable. A name that is well placed costs less than 1.
-_ON_A_NAME, _OUTSIDE, _ON_A_POINT, _FAR, _UNUSUAL = 60.0, 60.0, 15.0, 0.02, 0.02
+# The costs of what a label covers. A well-placed label costs less than 1.
+_ON_A_LABEL, _OUTSIDE, _ON_A_POINT, _FAR, _UNUSUAL = 60.0, 60.0, 15.0, 0.02, 0.02
 
 
 def place_labels(points: Floats, sizes: Floats, frame: Floats, *, scale: float = 1.0) -> tuple[Floats, Floats]:
-    """Choose a place for the name of each point: near it, within the frame, on no other name or point if possible.
+    """Choose a place for the label of each point: near it, within the frame, on no other label or point if possible.
 
-    Every name in turn goes to the best of some places around its point, given where the others are; a few passes
+    Each label in turn moves to the best of some places around its point, given where the others are. A few passes
     settle it. Nothing is random.
 
     Parameters
@@ -28,7 +32,7 @@ def place_labels(points: Floats, sizes: Floats, frame: Floats, *, scale: float =
     points : ndarray of shape (n, 2)
         In pixels.
     sizes : ndarray of shape (n, 2)
-        Width and height of the names.
+        Width and height of the labels.
     frame : ndarray of shape (4,)
         Left, bottom, right and top.
     scale : float
@@ -37,9 +41,9 @@ def place_labels(points: Floats, sizes: Floats, frame: Floats, *, scale: float =
     Returns
     -------
     centres : ndarray of shape (n, 2)
-        Of the names.
+        Centres of the labels.
     covered : ndarray of shape (n,)
-        Share of each name that lies on other names or points, or outside the frame.
+        Share of each label that lies on other labels or points, or outside the frame.
 
     Examples
     --------
@@ -55,7 +59,7 @@ def place_labels(points: Floats, sizes: Floats, frame: Floats, *, scale: float =
     for _ in range(_PASSES):
         for i in range(len(points)):
             others = np.delete(candidates[np.arange(len(points)), chosen], i, axis=0)
-            chosen[i] = np.argmin(fixed[i] + _ON_A_NAME * _shares(candidates[i], others))
+            chosen[i] = np.argmin(fixed[i] + _ON_A_LABEL * _shares(candidates[i], others))
     boxes = candidates[np.arange(len(points)), chosen]
     around = [np.concatenate([np.delete(boxes, i, axis=0), np.delete(dots, i, axis=0)]) for i in range(len(points))]
     covered = np.array([_shares(boxes[i : i + 1], around[i])[0] for i in range(len(points))]) + _outside(boxes, frame)
@@ -63,7 +67,7 @@ def place_labels(points: Floats, sizes: Floats, frame: Floats, *, scale: float =
 
 
 def _candidates(points: Floats, sizes: Floats, scale: float) -> Floats:
-    """Return the boxes (left, bottom, right, top) in which each name could stand, of shape (n, places, 4)."""
+    """Return the boxes (left, bottom, right, top) in which each label could stand, of shape (n, places, 4)."""
     directions = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)
     half = sizes[:, None, None, :] / 2
     gaps = np.array(_DISTANCES)[None, None, :, None] * scale
@@ -73,7 +77,7 @@ def _candidates(points: Floats, sizes: Floats, scale: float) -> Floats:
 
 
 def _fixed_costs(boxes: Floats, i: int, dots: Floats, frame: Floats) -> Floats:
-    """Return the costs of the places of name ``i`` that do not depend on the other names."""
+    """Return the costs of the places of label ``i`` that do not depend on other labels."""
     places = np.arange(len(boxes))
     usual = _FAR * (places % len(_DISTANCES)) + _UNUSUAL * (places // len(_DISTANCES)) / len(_ANGLES)
     on_points = _shares(boxes, np.delete(dots, i, axis=0))

@@ -1,31 +1,31 @@
-"""The study of the paper, table by table: what there is, what to run, running it, and the tables beside the paper's."""
+"""The paper, table by table: find the data, plan what to run, run it, and put the results beside the paper's.
 
-from fipp.reproduce._discover import Data, discover
-from fipp.reproduce._figures import check_figures, plot_study
+data = discover("vectors/", "dictionaries/")
+cells = make_plan(data, sizes=["1k"], tables=["main"])
+tables = make_tables(cells, run(cells, "results.jsonl"), ["main"])
+"""
+
+from fipp.reproduce._data import Data, SimilaritySet, discover
 from fipp.reproduce._paper import paper_pairs, printed
 from fipp.reproduce._plan import Cell, make_plan
-from fipp.reproduce._render import FORMATS, render
-from fipp.reproduce._results import read_results
-from fipp.reproduce._run import run_study
-from fipp.reproduce._specs import TABLES
-from fipp.reproduce._tables import Table, make_tables
-from fipp.reproduce._variants import VARIANTS
+from fipp.reproduce._run import run, run_cell
+from fipp.reproduce._specs import BLI, INNER_PRODUCTS, SPECTRUM, TABLES, VARIANTS
+from fipp.reproduce._tables import make_tables
 
 __all__ = [
-    "FORMATS",
+    "BLI",
+    "INNER_PRODUCTS",
+    "SPECTRUM",
     "TABLES",
     "VARIANTS",
     "Cell",
     "Data",
-    "Table",
-    "check_figures",
+    "SimilaritySet",
     "discover",
     "make_plan",
     "make_tables",
     "paper_pairs",
-    "plot_study",
     "printed",
-    "read_results",
-    "render",
-    "run_study",
+    "run",
+    "run_cell",
 ]

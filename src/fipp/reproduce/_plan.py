@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from fipp._version import __version__
 from fipp.aligners import METHODS
 from fipp.exceptions import FippError
-from fipp.reproduce._discover import Data, Dictionary, SimilaritySet
+from fipp.experiments import result_key
+from fipp.reproduce._data import Data, Dictionary, SimilaritySet
 from fipp.reproduce._paper import authors_settings
-from fipp.reproduce._specs import BLI, SIMILARITY, TABLES, with_others
-from fipp.reproduce._variants import VARIANTS, Variant
+from fipp.reproduce._specs import BLI, SIMILARITY, TABLES, VARIANTS, Variant, with_others
 
 _FILES = ("source", "target", "train", "test", "similarity")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to fit and to score."""
+    """One method to fit on one pair of languages, and one thing to measure."""
 
     pair: str
     size: str
@@ -47,19 +47,17 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """A SHA-256 of all that decides the result: settings, the contents of the inputs, the version of fipp."""
+        """A SHA-256 of all that the result depends on: settings, the contents of the files, the version of fipp."""
         inputs = {
             "source": checksum(self.source),
             "target": checksum(self.target),
-            **{
-                part: [checksum(dictionary.path), dictionary.reverse]
-                for part, dictionary in (("train", self.train), ("test", self.test))
-            },
+            "train": [checksum(self.train.path), self.train.reverse],
+            "test": [checksum(self.test.path), self.test.reverse],
             "similarity": [[checksum(known.path), known.languages] for known in self.similarity],
         }
         described = {**self.as_dict(), "inputs": inputs, "version": __version__}
-        del described["variant"]  # the same settings under two names are one thing
-        return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+        del described["variant"]  # the same settings under two names have one result
+        return result_key(described)
 
 
 def make_plan(
@@ -79,17 +77,17 @@ def make_plan(
     data : Data
         From `discover`.
     pairs : sequence of str, optional
-        Such as ``"en-fr"``; all that have vectors and dictionaries by default.
+        Such as ``"en-fr"``; by default all that have vectors and dictionaries.
     sizes : sequence of str
         Sizes of training dictionaries; one that a pair does not have is left out for it.
     methods : sequence of str, optional
-        Only these; names in `VARIANTS`, or of further aligners, which join the tables that compare methods.
+        Only these: names in `VARIANTS`, or of further aligners, which join the tables that compare methods.
     tables : sequence of str, optional
         Names in `TABLES`; all by default.
     sgd_steps : int, default=100
-        Steps of gradient descent; the paper took 10,000.
+        Steps of gradient descent; the paper used 10,000.
     limit : int, optional
-        Take the first words of the vectors only.
+        Use only the first words of the vectors.
 
     Returns
     -------
@@ -103,16 +101,14 @@ def make_plan(
     for pair in pairs:
         source, target = (data.side(pair, language) for language in _languages(pair))
         test, sets = data.test(pair), data.similarity_sets(pair)
-        for size in sizes:
-            train = data.train(pair, size)
-            if train is None:
+        trains = {size: train for size in sizes if (train := data.train(pair, size)) is not None}
+        for (size, train), (name, retrieval, measure) in product(trains.items(), wanted):
+            variant = VARIANTS.get(name) or Variant(name)
+            settings = _settings(variant, pair, size, sgd_steps)
+            if settings is None or (measure == SIMILARITY and not sets):
                 continue
-            for name, retrieval, measure in wanted:
-                variant = VARIANTS.get(name) or Variant(name)
-                settings = _settings(variant, pair, size, sgd_steps)
-                if settings is None or (measure == SIMILARITY and not sets):
-                    continue
-                cell = Cell(
+            cells.append(
+                Cell(
                     pair=pair,
                     size=size,
                     variant=name,
@@ -129,14 +125,14 @@ def make_plan(
                     tune=variant.tune,
                     similarity=sets if measure == SIMILARITY else (),
                 )
-                cells.append(cell)
+            )
     if not cells:
         raise FippError(f"there is no training dictionary of size {' or '.join(sizes)} for {', '.join(pairs)}")
     return cells
 
 
 def check_names(names: Sequence[str] | None, known: Iterable[str], what: str) -> list[str]:
-    """Return the names, all that are known without any; refuse others.
+    """Return the names, or all known names if it is None; refuse others.
 
     Examples
     --------
@@ -151,13 +147,13 @@ def check_names(names: Sequence[str] | None, known: Iterable[str], what: str) ->
 
 
 def _wanted(tables: Sequence[str], methods: Sequence[str] | None) -> list[tuple[str, str, str]]:
-    """Return the methods, retrievals and measures that the tables need, none twice."""
+    """Return the methods, retrievals and measures that the tables need, each combination once."""
     if methods is not None:
         methods = check_names(methods, [*VARIANTS, *(name for name in METHODS if name not in VARIANTS)], "method")
     others = [name for name in methods or () if name not in VARIANTS]
     specs = [with_others(table, TABLES[table], others) for table in tables]
     needed = [(column.variant, column.retrieval, spec.measure) for spec in specs for column in spec.columns]
-    # A method that was asked for is run, whichever the tables.
+    # A further method that was asked for is run, whatever the tables.
     needed += [(name, "cosine", BLI) for name in others]
     wanted = [item for item in dict.fromkeys(needed) if methods is None or item[0] in methods]
     if not wanted:
@@ -184,19 +180,19 @@ def _languages(pair: str) -> list[str]:
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file, with the words that lie beside a matrix; of all its files for a folder."""
+    """Return the SHA-256 of a file, with the words that belong to a matrix; of all files of a folder."""
     if path.is_dir():
         parts = sorted(part for part in path.rglob("*") if part.is_file())
     else:
-        beside = path.with_suffix(".txt")
-        parts = [path, beside] if path.suffix == ".npy" and beside.exists() else [path]
+        words = path.with_suffix(".txt")
+        parts = [path, words] if path.suffix == ".npy" and words.exists() else [path]
     stats = [(part, part.stat()) for part in parts]
     return _checksum(tuple((part, stat.st_size, stat.st_mtime_ns) for part, stat in stats))
 
 
 @cache
 def _checksum(parts: tuple[tuple[Path, int, int], ...]) -> str:
-    """Read each file once, however many cells ask, and again when its size or time has changed."""
+    """Read each file once, however many cells need it, and again when its size or time has changed."""
     digest = hashlib.sha256()
     for part, _, _ in parts:
         with part.open("rb") as opened:

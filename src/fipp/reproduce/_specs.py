@@ -1,23 +1,102 @@
-"""The tables of the paper: which result of which method stands in which column, beside which figure of the paper."""
+"""The methods of the paper, and its tables.
+
+``tables.tsv`` lists the columns of the tables: method, result, and the paper's figure beside it. The paper's VecMap,
+MUSE and ICP have no seed; its CCA is that of the XLING comparison, which does not whiten.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
-from fipp.reproduce._variants import REDUCED, SCIKIT_CCA
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cross_decomposition import CCA
 
-BLI = "bli"
-SIMILARITY = "similarity"
-SPECTRUM = "spectrum"
-INNER_PRODUCTS = "inner products"
+from fipp._progress import Progress
+from fipp.aligners import BaseAligner
+from fipp.reproduce._paper import read_tsv
+
+BLI, SIMILARITY, SPECTRUM, INNER_PRODUCTS = "bli", "similarity", "spectrum", "inner products"
+"""What can be measured."""
+
+SCIKIT_CCA = "cca-scikit"
+"""A method that fipp does not offer, because its own CCA is better and thousands of times as fast."""
+
+REDUCED = (250, 200)
+"""Dimensions to which the source is reduced in section 5.2 of the paper."""
+
+# With scikit-learn's 500, a fifth of 300 components have not converged.
+_MAX_ITER = 5000
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A method with its settings.
+
+    Attributes
+    ----------
+    method : str
+        A name in `fipp.aligners.METHODS`, or `SCIKIT_CCA`.
+    settings : dict
+        Settings that differ from the defaults.
+    dimensions : int, optional
+        Reduce the source to this many principal components first.
+    tune : bool
+        Choose its settings on held-out seed pairs, as the paper did.
+    authors : bool
+        Use the ε and λ that the authors' code lists for the pair; pairs that it does not list are left out.
+    """
+
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    dimensions: int | None = None
+    tune: bool = False
+    authors: bool = False
+
+
+# Either FIPP, and what is changed in it to measure one of its parts.
+_BOTH = ("fipp-published", "fipp")
+_CHANGED: dict[str, Mapping[str, Any]] = {
+    "": {},
+    "-sl": {"self_learning": 14000},
+    "-no-ip": {"preprocess": "unit"},
+    "-no-filter": {"epsilon": None},
+    "-no-weights": {"weighting": None},
+    "-iterative": {"preprocess": "iterative"},
+    **{f"-{rounds}-rounds": {"n_rounds": rounds} for rounds in range(2, 6)},
+}
+_SMALLEST = min(REDUCED)
+
+VARIANTS: dict[str, Variant] = {
+    "procrustes": Variant("procrustes"),
+    "procrustes-isotropic": Variant("procrustes", {"preprocess": "isotropic"}),
+    "procrustes-iterative": Variant("procrustes", {"preprocess": "iterative"}),
+    **{base + change: Variant(base, settings) for base in _BOTH for change, settings in _CHANGED.items()},
+    "fipp-tuned": Variant("fipp", tune=True),
+    "fipp-authors": Variant("fipp-published", authors=True),
+    # The other solvers on the same objective.
+    **{f"fipp-published-{solver}": Variant("fipp-published", {"solver": solver}) for solver in ("linear", "sgd")},
+    # The other methods of tables 1 and 2, and GWA of the tables after them.
+    **{name: Variant(name) for name in ("proc-b", "dlv", "rcsls", "muse-adversarial", "icp", "gwa", "cca-rotation")},
+    # With its 20,000 words it would take hours.
+    "vecmap-4000": Variant("vecmap-unsupervised", {"max_words": 4000}),
+    **{name: Variant(name) for name in ("cca", SCIKIT_CCA)},
+    **{
+        f"{method}-{d}": Variant(method, {}, d) for method in ("procrustes", "cca", SCIKIT_CCA, *_BOTH) for d in REDUCED
+    },
+    f"procrustes-isotropic-{_SMALLEST}": Variant("procrustes", {"preprocess": "isotropic"}, _SMALLEST),
+    f"rcsls-{_SMALLEST}": Variant("rcsls", {}, _SMALLEST),
+}
+"""The methods of the paper by name. Every other aligner of fipp goes by its own name."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: which result of which method, and which figure of the paper stands beside it.
+    """A column of a table: a result of a method, and the paper's figure to show beside it.
 
-    ``averaged`` tells whether its mean over the pairs says anything.
+    ``averaged`` says whether its mean over the pairs is meaningful.
     """
 
     label: str
@@ -39,41 +118,20 @@ class TableSpec:
     digits : int
         Decimals shown.
     measure : str
-        What its cells measure: lexicon induction, one row a pair, or something that gives several rows a pair.
+        What its cells measure: lexicon induction, with one row per pair, or something with several rows per pair.
     rows : str
         What those rows are.
     """
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[Column, ...] = ()
     digits: int = 3
     measure: str = BLI
     rows: str = ""
 
 
-def _both(label: str, change: str = "", paper: str | None = None, **options: Any) -> tuple[Column, Column]:
-    """Return columns for FIPP as published, which the paper's figure stands beside, and for ours."""
-    return (
-        Column(f"{label} (published)", f"fipp-published{change}", paper, **options),
-        Column(f"{label} (ours)", f"fipp{change}", **options),
-    )
-
-
-def _objective(label: str, variant: str) -> tuple[Column, Column]:
-    return Column(f"{label}, loss", variant, value="fitted.objective"), Column(f"{label}, MAP", variant)
-
-
-def _reduced(label: str, method: str, paper: str | None = None) -> tuple[Column, ...]:
-    smaller = (Column(f"{label}, {d}", f"{method}-{d}", paper and f"{paper} {d}") for d in REDUCED)
-    return Column(f"{label}, all", method, paper), *smaller
-
-
-def _times(column: Column) -> Column:
-    return replace(column, paper=f"{column.paper} seconds", value="fit_seconds")
-
-
 def with_others(name: str, spec: TableSpec, others: list[str]) -> TableSpec:
-    """Add columns for methods that are not the study's own to the tables that compare methods."""
+    """Add columns for methods that the paper does not have to the tables that compare methods."""
     added = [Column(other, other) for other in others]
     if name == "retrieval":
         added = [
@@ -82,192 +140,90 @@ def with_others(name: str, spec: TableSpec, others: list[str]) -> TableSpec:
             for label, retrieval in (("NN", "cosine"), ("CSLS", "csls"))
         ]
     elif name == "times":
-        added = [_times(column) for column in added]
+        added = [replace(column, value="fit_seconds") for column in added]
     elif name != "methods":
         return spec
     return replace(spec, columns=(*spec.columns, *added))
 
 
-_FIPP = _both("FIPP", paper="FIPP")
-_SELF_LEARNED = _both("FIPP + SL", "-sl", "FIPP+SL")
-_PROCRUSTES = Column("Procrustes", "procrustes", "PROC")
-_BOOTSTRAP, _RCSLS = Column("PROC-B", "proc-b", "PROC-B"), Column("RCSLS", "rcsls", "RCSLS")
-# The paper's VecMap, MUSE and ICP have no seed.
-_VECMAP = Column("VecMap, 4,000 words", "vecmap-4000", "VecMap")
-_SMALLEST = min(REDUCED)
+def _columns(table: str) -> tuple[Column, ...]:
+    return tuple(
+        Column(
+            row["label"],
+            row["variant"],
+            row["paper"] or None,
+            row["retrieval"] or "cosine",
+            row["value"],
+            row["averaged"] != "no",
+        )
+        for row in read_tsv("tables.tsv")
+        if row["table"] == table
+    )
 
-TABLES: dict[str, TableSpec] = {
-    "main": TableSpec("Mean average precision", (_PROCRUSTES, *_FIPP, *_SELF_LEARNED)),
-    "methods": TableSpec(
-        "Mean average precision of the other methods of the paper",
-        (
-            _VECMAP,
-            Column("MUSE, 5,000 words", "muse-adversarial", "MUSE"),
-            Column("ICP", "icp", "ICP"),
-            Column("GWA", "gwa"),
-            # The paper's CCA is that of the XLING comparison, which does not whiten.
-            Column("CCA, not whitened", "cca-rotation", "CCA"),
-            Column("CCA (ours)", "cca"),
-            _PROCRUSTES,
-            _BOOTSTRAP,
-            Column("DLV", "dlv", "DLV"),
-            _RCSLS,
-            *_FIPP,
-            *_SELF_LEARNED,
-        ),
-    ),
-    "tuning": TableSpec(
-        "ε and λ as they are by default, and chosen on held-out seed pairs",
-        (
-            _FIPP[1],
-            Column("FIPP (ours), tuned", "fipp-tuned", "FIPP"),
-            Column("ε", "fipp-tuned", "epsilon", value="chosen.epsilon", averaged=False),
-            Column("λ", "fipp-tuned", "lam", value="chosen.lam", averaged=False),
-        ),
-    ),
+
+_SPECS = {
+    "main": TableSpec("Mean average precision"),
+    "methods": TableSpec("Mean average precision of the other methods of the paper"),
+    "tuning": TableSpec("ε and λ as they are by default, and chosen on held-out seed pairs"),
     "ablation": TableSpec(
-        "Ablation: without isotropic preprocessing (IP), inner product filter (IPF), weights of the rotation (WP)",
-        (
-            _PROCRUSTES,
-            *_both("FIPP w/o IP", "-no-ip", "FIPP w/o IP"),
-            *_both("FIPP w/o IPF", "-no-filter", "FIPP w/o IPF"),
-            *_both("FIPP w/o WP", "-no-weights", "FIPP+P"),
-            *_FIPP,
-            *_SELF_LEARNED,
-        ),
+        "Ablation: without isotropic preprocessing (IP), inner product filter (IPF), weights of the rotation (WP)"
     ),
-    "preprocessing": TableSpec(
-        "Iterative normalisation (IN) against isotropic preprocessing (IP)",
-        (
-            Column("Proc. + IN", "procrustes-iterative", "PROC+IN"),
-            Column("Proc. + IP", "procrustes-isotropic", "PROC+IP"),
-            *_both("FIPP + IN", "-iterative", "FIPP+IN"),
-            *_both("FIPP + IP", "", "FIPP"),
-        ),
-    ),
-    "rotation": TableSpec(
-        "Plain (P) against weighted (WP) rotation",
-        (*_both("FIPP + P", "-no-weights", "FIPP+P"), *_both("FIPP + WP", "", "FIPP")),
-    ),
-    "retrieval": TableSpec(
-        "Nearest neighbours (NN) against CSLS",
-        (
-            Column("Proc. + NN", "procrustes", "PROC"),
-            Column("Proc. + CSLS", "procrustes", "PROC+CSLS", "csls"),
-            *_both("FIPP + NN", "", "FIPP"),
-            *_both("FIPP + CSLS", "", "FIPP+CSLS", retrieval="csls"),
-        ),
-    ),
-    "rounds": TableSpec(
-        "Repeated rounds of FIPP",
-        (
-            *_both("1 round", "", "FIPP"),
-            *(column for rounds in range(2, 6) for column in _both(f"{rounds} rounds", f"-{rounds}-rounds")),
-        ),
-    ),
-    "learned": TableSpec(
-        "The most similar pairs that self-learning adds, with their similarities",
-        (
-            *_both("best", "-sl", "learned", value="fitted.learned", averaged=False),
-            *_both("pairs added", "-sl", value="fitted.induced_pairs", averaged=False),
-        ),
-    ),
-    "dimensions": TableSpec(
-        "The source reduced by principal components",
-        (
-            *_reduced("Procrustes", "procrustes", "PROC"),
-            *_reduced("CCA (scikit-learn)", SCIKIT_CCA, "CCA"),
-            *_reduced("CCA (ours)", "cca"),
-            *_reduced("FIPP (published)", "fipp-published", "FIPP"),
-            *_reduced("FIPP (ours)", "fipp"),
-        ),
-    ),
+    "preprocessing": TableSpec("Iterative normalisation (IN) against isotropic preprocessing (IP)"),
+    "rotation": TableSpec("Plain (P) against weighted (WP) rotation"),
+    "retrieval": TableSpec("Nearest neighbours (NN) against CSLS"),
+    "rounds": TableSpec("Repeated rounds of FIPP"),
+    "learned": TableSpec("The most similar pairs that self-learning adds, with their similarities"),
+    "dimensions": TableSpec("The source reduced by principal components"),
     "spectrum": TableSpec(
-        f"Eigenvalues of the Gram matrix of the seed words, source of {_SMALLEST} dimensions at most",
-        (
-            Column("source", f"fipp-{_SMALLEST}", value="source"),
-            Column("Procrustes + IP", f"procrustes-isotropic-{_SMALLEST}", value="mapped"),
-            Column("RCSLS", f"rcsls-{_SMALLEST}", value="mapped"),
-            Column("FIPP (published), X̃_s", f"fipp-published-{_SMALLEST}", value="solution"),
-            Column("FIPP (published), mapped", f"fipp-published-{_SMALLEST}", value="mapped"),
-            Column("FIPP (ours), mapped", f"fipp-{_SMALLEST}", value="mapped"),
-            Column("target", f"fipp-{_SMALLEST}", value="target"),
-        ),
+        f"Eigenvalues of the Gram matrix of the seed words, source of {min(REDUCED)} dimensions at most",
         measure=SPECTRUM,
         rows="eigenvalue",
     ),
     "deviation": TableSpec(
-        "Deviation of FIPP from the nearest rotation, with the authors' ε and λ and with the defaults",
-        (
-            Column("authors' ε, λ", "fipp-authors", "deviation", value="fitted.deviation"),
-            *_both("defaults", value="fitted.deviation"),
-            Column("authors' ε, λ, MAP", "fipp-authors"),
-        ),
+        "Deviation of FIPP from the nearest rotation, with the authors' ε and λ and with the defaults"
     ),
-    "filtered": TableSpec(
-        "Least and most filtered pairs of words",
-        (
-            Column("least filtered", "fipp-published", value="fitted.least_filtered", averaged=False),
-            Column("most filtered", "fipp-published", value="fitted.most_filtered", averaged=False),
-        ),
-    ),
+    "filtered": TableSpec("Least and most filtered pairs of words"),
     "similarity": TableSpec(
-        "Word similarity before and after alignment, Spearman's correlation",
-        (
-            Column("before", "fipp-published", "before", value="before"),
-            Column("Procrustes", "procrustes", value="after"),
-            Column("Procrustes + IP", "procrustes-isotropic", value="after"),
-            *_both("FIPP", paper="FIPP", value="after"),
-            Column("pairs found", "fipp-published", value="pairs"),
-        ),
-        measure=SIMILARITY,
-        rows="set",
+        "Word similarity before and after alignment, Spearman's correlation", measure=SIMILARITY, rows="set"
     ),
     "sgd": TableSpec(
         "FIPP (published) by low rank, by descent (SGD) and by the linear solver: objective, MAP, and distances from "
-        "the low-rank solution",
-        (
-            *_objective("linear", "fipp-published-linear"),
-            *_objective("low rank", "fipp-published"),
-            *_objective("SGD", "fipp-published-sgd"),
-            *(
-                Column(f"{side} from low rank", "fipp-published-sgd", f"{side} from low rank", value=f"fitted.{value}")
-                for side, value in (("SGD", "from_low_rank"), ("source", "source_from_low_rank"))
-            ),
-        ),
+        "the low-rank solution"
     ),
     "products": TableSpec(
         "Inner products of seed words without preprocessing, with isotropic preprocessing (IP), and aligned",
-        (
-            *(
-                Column(label, "fipp-published", value=value)
-                for label, value in (
-                    ("source", "source"),
-                    ("target", "target"),
-                    ("source, IP", "source preprocessed"),
-                    ("target, IP", "target preprocessed"),
-                )
-            ),
-            *_both("source, aligned", value="aligned"),
-        ),
         measure=INNER_PRODUCTS,
         rows="of all",
     ),
-    "times": TableSpec(
-        "Seconds to fit",
-        tuple(
-            _times(column)
-            for column in (
-                _PROCRUSTES,
-                *_FIPP,
-                Column("FIPP (ours), tuned", "fipp-tuned"),
-                *_SELF_LEARNED,
-                _BOOTSTRAP,
-                _RCSLS,
-                _VECMAP,
-            )
-        ),
-        digits=2,
-    ),
+    "times": TableSpec("Seconds to fit", digits=2),
 }
+TABLES = {name: replace(spec, columns=_columns(name)) for name, spec in _SPECS.items()}
 """The tables of the paper by name."""
+
+
+class ScikitCCA(BaseAligner):
+    """The CCA of section 5.2: scikit-learn's iterative one, all components, of vectors of unit length.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> Y = rng.standard_normal((200, 5))
+    >>> X = Y @ rng.standard_normal((5, 3))
+    >>> aligner = ScikitCCA().fit(X, Y)
+    >>> aligner.transform(X).shape, aligner.transform_target(Y).shape
+    ((200, 3), (200, 3))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    preprocess = "unit"
+
+    def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
+        d1, d2 = X_s.shape[1], X_t.shape[1]
+        cca = CCA(min(len(X_s), d1, d2), max_iter=_MAX_ITER).fit(X_s.astype(np.float64), X_t.astype(np.float64))
+        # An affine map is determined by the images of zero and of the unit vectors.
+        origins = cca.transform(np.zeros((1, d1)), np.zeros((1, d2)))
+        units = cca.transform(np.eye(d1), np.eye(d2))
+        self.offset_, self.target_offset_ = (origin[0].astype(np.float32) for origin in origins)
+        self.map_, self.target_map_ = (
+            (unit - origin).astype(np.float32) for unit, origin in zip(units, origins, strict=True)
+        )

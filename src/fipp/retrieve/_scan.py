@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp.exceptions import FippError
-from fipp.linalg import n_threads, ordered_map, row_blocks, rows_per_block
-from fipp.linalg._memory import parse_memory
+from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks, rows_per_block
 
 Result = TypeVar("Result")
 Tiles = Iterator[tuple[slice, NDArray[np.float32]]]
@@ -264,7 +263,7 @@ class Scan:
     queries, keys : Rows
         The vectors to compare.
     max_memory : int, float, str or None
-        Working memory, as :func:`fipp.linalg._memory.parse_memory` reads it.
+        Working memory, as :func:`fipp.linalg.parse_memory` reads it.
     kept : int
         How many keys of each query are kept, for the memory that this needs.
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp._progress import Progress, Steps
-from fipp.linalg import n_threads, ordered_map, row_blocks
-from fipp.linalg._memory import parse_memory
+from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks
 from fipp.retrieve._best import Best, Collector
 from fipp.retrieve._hubs import Hubs, best_keys
 from fipp.retrieve._options import Settings, check_count

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fipp import DLV, BootstrapProcrustes, FippError, Procrustes
-from fipp.aligners._state import from_state, to_state
+from fipp.aligners import from_state, to_state
 from fipp.aligners.published._bootstrap import heaviest_matching
 
 SEED = np.stack([np.arange(25), np.arange(25)], axis=1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fipp import ICP, FippWarning
-from fipp.aligners._state import from_state, to_state
+from fipp.aligners import from_state, to_state
 from fipp.aligners.published._icp import (
     CycleMaps,
     Moments,

@@ -17,8 +17,7 @@ from fipp.aligners._base import BaseAligner, LearnsFrom
 from fipp.aligners._consistency import beats_chance, compare_with_chance
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE
 from fipp.exceptions import FippError, warn
-from fipp.linalg import cross_products, matmul_blocks, rotation, single_threaded_blas, unit_rows
-from fipp.linalg._torch import one_torch_thread
+from fipp.linalg import cross_products, matmul_blocks, one_torch_thread, rotation, single_threaded_blas, unit_rows
 from fipp.retrieve import MutualNeighbours, mutual_neighbours
 
 _LEAK = 0.2

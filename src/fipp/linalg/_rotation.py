@@ -18,8 +18,8 @@ _WELL_CONDITIONED = 1e-11
 def rotation(cross: NDArray[np.float64]) -> NDArray[np.float64]:
     r"""Return the (semi-)orthogonal Ω of shape (d1, d2) that maximises tr(Ωᵀ AᵀB) for cross = AᵀB.
 
-    With d1 ≤ d2, Ω Ωᵀ = I and Ω minimises \|AΩ − B\|; with d1 > d2, ΩᵀΩ = I. Directions in which ``cross`` has
-    nothing are left out, so that they are mapped to zero instead of anywhere.
+    With d1 ≤ d2, Ω Ωᵀ = I and Ω minimises \|AΩ − B\| (eq. 7); with d1 > d2, ΩᵀΩ = I. Directions in which ``cross``
+    is zero are mapped to zero, because nothing determines where they should go.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def rotation(cross: NDArray[np.float64]) -> NDArray[np.float64]:
     d1, d2 = cross.shape
     if d1 < d2:
         return rotation(cross.T).T
-    # The polar factor A(AᵀA)^(-1/2): nearly twice as fast as by an SVD, and exact where AᵀA is not too ill-conditioned.
+    # The polar factor A(AᵀA)^(-1/2) takes nearly half as long as an SVD, and is exact unless AᵀA is ill-conditioned.
     squared, V = np.linalg.eigh(cross.T @ cross)
     if squared.size and squared[0] > _WELL_CONDITIONED * squared[-1]:
         polar: NDArray[np.float64] = cross @ ((V / np.sqrt(squared)) @ V.T)
@@ -57,7 +57,7 @@ def pip_distance(E: FloatArray, F: FloatArray) -> float:
     """
     E, F = np.asarray(E, dtype=np.float64), np.asarray(F, dtype=np.float64)
     if E.ndim != 2 or F.ndim != 2 or len(E) != len(F):
-        raise FippError(f"both embeddings must have a row for each item: their shapes are {E.shape} and {F.shape}")
+        raise FippError(f"both embeddings must have one row per item, but their shapes are {E.shape} and {F.shape}")
     R: FloatArray = np.linalg.qr(np.concatenate([E, F], axis=1), mode="r")  # type: ignore[assignment]
     R_E, R_F = R[:, : E.shape[1]], R[:, E.shape[1] :]
     return float(np.linalg.norm(R_E @ R_E.T - R_F @ R_F.T))
@@ -65,7 +65,7 @@ def pip_distance(E: FloatArray, F: FloatArray) -> float:
 
 @single_threaded_blas
 def deviation_from_orthogonal(X: FloatArray, mapped: FloatArray) -> float:
-    r"""Return \|mapped − XΩ\|_F / \|X\|_F for the nearest rotation Ω of X: 0 if the map only turned the space.
+    r"""Return \|mapped − XΩ\|_F / \|X\|_F for the nearest rotation Ω of X: 0 if the map only rotates the space.
 
     If ``mapped`` has fewer dimensions than X, Ω is the semi-orthogonal map with the largest inner products instead.
 

@@ -1,9 +1,9 @@
-"""Which languages there are: vectors named by language code, and dictionaries in the layouts of XLING."""
+"""The data to reproduce the paper with: vectors named by language code, dictionaries in the layouts of XLING."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -20,20 +20,20 @@ _DICTIONARY = re.compile(
 
 @dataclass(frozen=True)
 class Dictionary:
-    """A dictionary file, and whether it is to be turned round to serve a pair."""
+    """A dictionary file, and whether to reverse it."""
 
     path: Path
     reverse: bool = False
 
     def load(self) -> Lexicon:
-        """Read it, in the direction of the pair."""
+        """Read the file, in the direction of the pair."""
         lexicon = Lexicon.load(self.path)
         return lexicon.reverse() if self.reverse else lexicon
 
 
 @dataclass(frozen=True)
 class SimilaritySet:
-    """A file of word similarity: of one language, or between two."""
+    """A word similarity file: of one language, or between two."""
 
     path: Path
     name: str
@@ -42,7 +42,7 @@ class SimilaritySet:
 
 @dataclass(frozen=True)
 class Data:
-    """What was found.
+    """The files that were found.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class Data:
     dictionaries : dict
         Files by (pair, part, size), such as ``("en-fr", "train", "1k")``.
     chosen : dict
-        The file to take, by language (``"en"``) or by pair and language (``"en-fr:en"``).
+        The file to use, by language (``"en"``) or by pair and language (``"en-fr:en"``).
     similarity : tuple of SimilaritySet
-        Files of word similarity.
+        Word similarity files.
     """
 
     vectors: Mapping[str, list[Path]]
@@ -64,39 +64,39 @@ class Data:
     def pairs(self) -> list[str]:
         """Return the pairs of languages that have vectors and dictionaries, the paper's first, in its direction."""
         ready = [pair for pair in dict.fromkeys(pair for pair, _, _ in self.dictionaries) if self._is_ready(pair)]
-        known = [pair for pair in paper_pairs() if pair in ready or turned(pair) in ready]
+        known = [pair for pair in paper_pairs() if pair in ready or _reverse_of(pair) in ready]
         # Where both directions exist, the one that comes first in the alphabet.
-        others = sorted({min(pair, turned(pair)) if turned(pair) in ready else pair for pair in ready})
-        return known + [pair for pair in others if pair not in known and turned(pair) not in known]
+        others = sorted({min(pair, _reverse_of(pair)) if _reverse_of(pair) in ready else pair for pair in ready})
+        return known + [pair for pair in others if pair not in known and _reverse_of(pair) not in known]
 
     def _is_ready(self, pair: str) -> bool:
-        parts = {part for known, part, _ in self.dictionaries if known in (pair, turned(pair))}
+        parts = {part for known, part, _ in self.dictionaries if known in (pair, _reverse_of(pair))}
         return parts == {"train", "test"} and all(language in self.vectors for language in pair.split("-"))
 
     def train(self, pair: str, size: str) -> Dictionary | None:
-        """Return the training dictionary of a pair, turned round if only the other direction exists; None without."""
-        for direction in (pair, turned(pair)):
+        """Return the training dictionary of a pair, reversed if only the other direction exists; None without any."""
+        for direction in (pair, _reverse_of(pair)):
             if (direction, "train", size) in self.dictionaries:
                 return Dictionary(self.dictionaries[direction, "train", size], direction != pair)
         return None
 
     def test(self, pair: str) -> Dictionary:
         """Return the test dictionary of a pair; the largest if there are several."""
-        for direction in (pair, turned(pair)):
+        for direction in (pair, _reverse_of(pair)):
             sizes = [size for known, part, size in self.dictionaries if (known, part) == (direction, "test")]
             if sizes:
                 return Dictionary(self.dictionaries[direction, "test", max(sizes, key=_number)], direction != pair)
         raise FippError(f"there is no test dictionary of {pair}, such as {pair}/test.2k.tsv")
 
     def similarity_sets(self, pair: str) -> tuple[SimilaritySet, ...]:
-        """Return the files of word similarity of either language of a pair, or from its source to its target."""
+        """Return the word similarity files of either language of a pair, and from its source to its target."""
         source, target = pair.split("-")
         wanted = ((source,), (target,), (source, target))
-        return tuple(sorted((known for known in self.similarity if known.languages in wanted), key=_place_in(wanted)))
+        return tuple(known for languages in wanted for known in self.similarity if known.languages == languages)
 
     def side(self, pair: str, language: str) -> Path:
         """Return the vectors of one side of a pair."""
-        for name in (f"{pair}:{language}", f"{turned(pair)}:{language}", language):
+        for name in (f"{pair}:{language}", f"{_reverse_of(pair)}:{language}", language):
             if name in self.chosen:
                 return self.chosen[name]
         found = self.vectors.get(language, [])
@@ -117,21 +117,21 @@ def discover(
     choices: Iterable[str] = (),
     similarity: str | Path | None = None,
 ) -> Data:
-    """Find vectors and dictionaries.
+    """Find vectors, dictionaries and word similarity files.
 
     Parameters
     ----------
     vectors : path
-        A folder with vectors in any format that `Vectors.load` knows; a part of their name is the language code that
+        A folder with vectors in any format that `Vectors.load` reads. Their names contain the language code that
         dictionaries use: ``wiki.en.vec``, ``cc.fr.300.vec.gz``, ``en.spacymd300.npy``.
     dictionaries : path
         A folder with ``en-fr/train.1k.tsv`` and ``en-fr/test.2k.tsv``, or as XLING names them,
         ``yacle.train.freq.1k.en-fr.tsv``, at any depth.
     choices : iterable of str
-        ``"en=FILE"`` or ``"en-fr:en=FILE"``: which to take where a language has several; in the folder or elsewhere.
+        ``"en=FILE"`` or ``"en-fr:en=FILE"``: which to use where a language has several; in the folder or elsewhere.
     similarity : path, optional
-        A folder with files of word similarity whose names begin with their language, ``en-simlex999.tsv``, or with two,
-        ``en-fr.rg65.csv``. When left out, a folder ``similarity`` beside one of the others.
+        A folder with word similarity files whose names begin with one language, ``en-simlex999.tsv``, or with two,
+        ``en-fr.rg65.csv``. By default, a folder ``similarity`` beside one of the others.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def discover(
     languages = {language for pair, _, _ in found for language in pair.split("-")}
     by_language: dict[str, list[Path]] = {}
     for path in sorted(vectors.iterdir()):
-        language = language_of(path.name, languages)
+        language = _language_of(path.name, languages)
         if language and not path.name.startswith(".") and may_hold_vectors(path):
             by_language.setdefault(language, []).append(path)
     chosen = dict(_parse_choice(choice, vectors) for choice in choices)
@@ -158,25 +158,12 @@ def discover(
     return Data(by_language, found, chosen, _find_similarity(similarity, (vectors, dictionaries), languages))
 
 
-def language_of(name: str, languages: Iterable[str]) -> str | None:
-    """Return the first part of a file's name that is one of the language codes.
-
-    Examples
-    --------
-    >>> [language_of(name, {"en", "fr"}) for name in ("wiki.en.vec", "cc.fr.300.vec.gz", "en_core_web_md", "notes.txt")]
-    ['en', 'fr', 'en', None]
-    """
-    return next((part for part in re.split(r"[._\-]", name.lower()) if part in set(languages)), None)
+def _language_of(name: str, languages: set[str]) -> str | None:
+    """Return the first part of a file's name that is one of the language codes."""
+    return next((part for part in re.split(r"[._\-]", name.lower()) if part in languages), None)
 
 
-def turned(pair: str) -> str:
-    """Return the other direction of a pair.
-
-    Examples
-    --------
-    >>> turned("en-fr")
-    'fr-en'
-    """
+def _reverse_of(pair: str) -> str:
     return "-".join(reversed(pair.split("-")))
 
 
@@ -205,10 +192,6 @@ def _find_similarity(
                 name = "".join(parts[2 * len(own) :])
                 found[path] = SimilaritySet(path, re.sub(r"\.(tsv|csv|txt|gz)", "", name), own)
     return tuple(found.values())
-
-
-def _place_in(wanted: Sequence[tuple[str, ...]]) -> Callable[[SimilaritySet], int]:
-    return lambda known: wanted.index(known.languages)
 
 
 def _parse_choice(choice: str, folder: Path) -> tuple[str, Path]:

@@ -1,10 +1,7 @@
-"""What comes of a comparison: a score for each method, the best of them, and the table in several formats."""
+"""The result of a comparison: a score for each method, the best of them, and the table in several formats."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,24 +10,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.aligners import BaseAligner
-from fipp.comparison._measure import RETRIEVALS, Record, pairs_taken
 from fipp.evaluate import BLIResult, Seen, compare_results
 from fipp.exceptions import FippError
-from fipp.reproduce._render import FORMATS, render
-from fipp.reproduce._tables import Figure, Table, Value
+from fipp.experiments._tables import Figure, Table, Value, check_format, render, to_csv, to_json
 
-# A difference from the best that chance makes at least so often is no difference.
+RETRIEVALS = {"cosine": "NN", "csls": "CSLS"}
+"""How target words are ranked, with the names that the table shows."""
+
+# A difference from the best that chance produces at least this often is not significant.
 _SIGNIFICANT = 0.05
 _RESAMPLES = 2000
 _SHOWN = {"map": "MAP", "p@1": "P@1"}
-_RETRIEVAL_NAMES = {"cosine": "NN", "csls": "CSLS"}
 _COLUMNS = [(measure, retrieval) for measure in _SHOWN for retrieval in RETRIEVALS]
+_DESCRIBED = ("name", "aligner", "pairs", "same_dimensions", "seconds", "memory", "error")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What was compared on: sizes, counts, the queries of the test dictionary."""
+    """The data that methods were compared on: sizes, counts, the queries of the test dictionary."""
 
     dimensions: tuple[int, int]
     words: tuple[int, int]
@@ -62,12 +59,12 @@ class Setting:
 
 @dataclass(frozen=True)
 class MethodScore:
-    """How one method did.
+    """The scores of one method.
 
     Attributes
     ----------
     name : str
-        As in the table.
+        Its name in the table.
     aligner : str
         The class with its settings.
     pairs : {"seed", "identical words", "words spelled alike", "none"}
@@ -77,13 +74,13 @@ class MethodScore:
     results : dict of str to BLIResult
         Under ``"cosine"`` and ``"csls"``; empty if it failed.
     seconds : float or None
-        Of the fit alone; with the import of what the method needs beside numpy and scipy.
+        Time of the fit alone, including the import of what the method needs beside numpy and scipy.
     memory : int or None
-        Bytes that the fit took at its peak, beside the vocabularies; None where it could not be told.
+        Peak memory of the fit in bytes, not counting the vocabularies; None if it could not be measured.
     error : str or None
         Why there is no result.
     warnings : tuple of str
-        What the method warned of.
+        Warnings of the method.
     """
 
     name: str
@@ -96,58 +93,30 @@ class MethodScore:
     error: str | None = None
     warnings: tuple[str, ...] = ()
 
-    @classmethod
-    def of(cls, name: str, aligner: BaseAligner, record: Record, setting: Setting) -> MethodScore:
-        """Make it of what was measured."""
-        results = {
-            retrieval: BLIResult.of_queries(
-                np.array(record[retrieval]["precision"]),
-                np.array(record[retrieval]["ranks"], dtype=np.int64),
-                setting.queries,
-                setting.total,
-                retrieval,
-                words=setting.query_words,
-                seen=setting.seen if pairs_taken(aligner) == "seed" else None,
-            )
-            for retrieval in RETRIEVALS
-            if retrieval in record
-        }
-        return cls(
-            name,
-            " ".join(repr(aligner).split()),
-            pairs_taken(aligner),
-            aligner.same_dimensions,
-            results,
-            record.get("seconds"),
-            record.get("memory"),
-            record.get("error"),
-            tuple(record["warnings"]),
-        )
-
     def __str__(self) -> str:
         if self.error is not None:
             return f"{self.name}: {self.error}"
-        scores = (f"{_RETRIEVAL_NAMES[way]} {result.map:.4f}" for way, result in self.results.items())
+        scores = (f"{RETRIEVALS[way]} {result.map:.4f}" for way, result in self.results.items())
         return f"{self.name}: MAP {', '.join(scores)}, {self.seconds:.1f} s"
 
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """Methods side by side; `fipp.compare_methods` makes it.
+    """Methods side by side, as returned by `fipp.compare`.
 
     Attributes
     ----------
     scores : tuple of MethodScore
         In the order in which the methods were given.
     setting : Setting
-        What they were compared on.
+        The data that they were compared on.
     """
 
     scores: tuple[MethodScore, ...]
     setting: Setting
 
     def best(self, retrieval: str = "cosine", measure: str = "map") -> MethodScore:
-        """Return the method with the highest score; of equal ones the first."""
+        """Return the method with the highest score; the first one of equals."""
         done = [score for score in self.scores if score.error is None]
         if not done:
             raise FippError(f"no method could run; {self.scores[0]}")
@@ -155,20 +124,18 @@ class MethodComparison:
 
     @cached_property
     def p_values(self) -> dict[tuple[str, str, str], float]:
-        """How often chance alone puts a method so far behind the best: by name, retrieval and measure.
+        """How often chance alone puts a method this far behind the best, by name, retrieval and measure.
 
-        The paired sign-flip test of `fipp.evaluate.compare_results`; not corrected for the number of methods.
+        From the paired sign-flip test of `fipp.evaluate.compare_results`; not corrected for the number of methods.
         """
         values: dict[tuple[str, str, str], float] = {}
         done = [score for score in self.scores if score.error is None]
-        for retrieval in RETRIEVALS if done else ():
-            for measure in _SHOWN:
-                best = self.best(retrieval, measure)
-                for score in done:
-                    against = (best.results[retrieval], score.results[retrieval], measure)
-                    tied = score is best
-                    p = 1.0 if tied else compare_results(*against, n_resamples=_RESAMPLES).p_value
-                    values[score.name, retrieval, measure] = p
+        for measure, retrieval in _COLUMNS if done else ():
+            best = self.best(retrieval, measure)
+            for score in done:
+                sides = best.results[retrieval], score.results[retrieval]
+                p = 1.0 if score is best else compare_results(*sides, measure, n_resamples=_RESAMPLES).p_value
+                values[score.name, retrieval, measure] = p
         return values
 
     def as_dict(self) -> dict[str, Any]:
@@ -176,36 +143,22 @@ class MethodComparison:
         return {**self.setting.as_dict(), "methods": [self._describe(score) for score in self.scores]}
 
     def _describe(self, score: MethodScore) -> dict[str, Any]:
-        told: dict[str, Any] = {
-            "name": score.name,
-            "aligner": score.aligner,
-            "pairs": score.pairs,
-            "same_dimensions": score.same_dimensions,
-            "seconds": score.seconds,
-            "memory": score.memory,
-            "error": score.error,
-            "warnings": list(score.warnings),
-        }
+        described = {name: getattr(score, name) for name in _DESCRIBED} | {"warnings": list(score.warnings)}
         for retrieval, result in score.results.items():
-            told[retrieval] = result.as_dict(interval=self.setting.level)
-            told[retrieval]["p_values"] = {measure: self.p_values[score.name, retrieval, measure] for measure in _SHOWN}
-        return told
+            p_values = {measure: self.p_values[score.name, retrieval, measure] for measure in _SHOWN}
+            described[retrieval] = {**result.as_dict(interval=self.setting.level), "p_values": p_values}
+        return described
 
     def render(self, format: str = "markdown") -> str:
-        """Write the table as text.
+        """Return the table as text.
 
         Parameters
         ----------
         format : {"markdown", "csv", "latex", "json"}, default="markdown"
-
-        Returns
-        -------
-        str
         """
-        if format not in FORMATS:
-            raise FippError(f"there is no format {format!r}; known are {', '.join(FORMATS)}")
+        check_format(format)
         if format == "json":
-            return json.dumps(self.as_dict(), ensure_ascii=False, indent=1) + "\n"
+            return to_json(self.as_dict())
         if format == "csv":
             return self._csv()
         if format == "latex":
@@ -226,13 +179,12 @@ class MethodComparison:
 
     def _legend(self) -> str:
         return (
-            f"In brackets {100 * self.setting.level:g} % bootstrap intervals over the test words. The best is bold; "
-            f"≈: not significantly worse than the best (paired sign flips, p ≥ {_SIGNIFICANT}). Seconds and memory, "
-            f"beside the vocabularies, are of the fit, threads: {self.setting.threads}."
+            f"In brackets: {100 * self.setting.level:g} % bootstrap intervals over the test words. The best is bold; "
+            f"≈: not significantly worse than the best (paired sign flips, p ≥ {_SIGNIFICANT}). Seconds and memory "
+            f"(not counting the vocabularies) are those of the fit; threads: {self.setting.threads}."
         )
 
     def _table(self, title: str) -> Table:
-        header = ["method", *(f"{_SHOWN[measure]} {_RETRIEVAL_NAMES[retrieval]}" for measure, retrieval in _COLUMNS)]
         failed = any(score.error for score in self.scores)
         rows: list[list[Value]] = [
             [
@@ -246,6 +198,7 @@ class MethodComparison:
             ]
             for score in self.scores
         ]
+        header = ["method", *(f"{_SHOWN[measure]} {RETRIEVALS[retrieval]}" for measure, retrieval in _COLUMNS)]
         header += ["s", "MB", "pairs", "dimensions", *(["failed"] if failed else [])]
         return Table("methods", "", title, header, rows)
 
@@ -258,20 +211,18 @@ class MethodComparison:
         return Figure(f"{value:.3f} ({low:.3f}–{high:.3f}){near}", best)
 
     def _numbers(self, score: MethodScore, measure: str, retrieval: str) -> tuple[float, float, float, float]:
-        """Return the score, its interval, and p of the difference from the best."""
+        """Return the score, its interval, and the p-value of the difference from the best."""
         result = score.results[retrieval]
         low, high = result.interval(measure, self.setting.level)
         return float(result.per_query(measure).mean()), low, high, self.p_values[score.name, retrieval, measure]
 
     def _csv(self) -> str:
-        """Write one method a line."""
-        names = [f"{measure}_{_RETRIEVAL_NAMES[retrieval].lower()}" for measure, retrieval in _COLUMNS]
+        """Return one line per method."""
+        names = [f"{measure}_{RETRIEVALS[retrieval].lower()}" for measure, retrieval in _COLUMNS]
         parts = [f"{name}{part}" for name in names for part in ("", "_low", "_high", "_p")]
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["method", *parts, "seconds", "memory", "pairs", "same_dimensions", "error"])
+        further = ["seconds", "memory", "pairs", "same_dimensions", "error"]
+        rows = []
         for score in self.scores:
             figures = [None] * len(parts) if score.error else [x for c in _COLUMNS for x in self._numbers(score, *c)]
-            row = [score.name, *figures, score.seconds, score.memory, score.pairs, score.same_dimensions, score.error]
-            writer.writerow(row)
-        return text.getvalue()
+            rows.append([score.name, *figures, *(getattr(score, name) for name in further)])
+        return to_csv(["method", *parts, *further], rows)

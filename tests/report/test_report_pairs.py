@@ -57,7 +57,7 @@ def test_pyplot_and_its_backend_are_left_alone(tmp_path):
     program = (
         "import sys\n"
         f"sys.path.insert(0, {str(__file__).rpartition('/')[0]!r})\n"
-        "from test_report_figures import make_alignment, plot_pairs\n"
+        "from test_report_pairs import make_alignment, plot_pairs\n"
         "alignment, pairs = make_alignment()\n"
         f"plot_pairs(alignment, pairs[:5], {str(tmp_path / 'pairs.png')!r})\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)"

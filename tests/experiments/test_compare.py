@@ -5,16 +5,17 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from small_languages import make_languages
 
 import fipp
-from fipp import FIPP, FippError, FippWarning, Procrustes, compare_methods
+from fipp import FIPP, FippError, FippWarning, Procrustes
 from fipp.aligners import METHODS
-from fipp.comparison._run import as_methods
 from fipp.evaluate import compare_results
+from fipp.experiments import as_methods
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ class Broken(Procrustes):
 
 def test_figures_are_those_of_each_method_alone(languages):
     source, target, seed, test = languages
-    compared = compare_methods(*languages, ["fipp", "procrustes"], apart=False)
+    compared = fipp.compare(*languages, ["fipp", "procrustes"], in_subprocess=False)
     for score in compared.scores:
         alignment = fipp.align(source, target, seed, score.name)
         for retrieval, result in score.results.items():
@@ -71,8 +72,8 @@ def test_test_pairs_of_the_seed_are_counted_for_methods_that_saw_them(languages)
     source, target, seed, test = languages
     mixed = fipp.Lexicon([*test, *seed.pairs[:7], (seed.pairs[8][0], test.pairs[0][1])])
     with pytest.warns(FippWarning, match="7 of the 58 test words had the same translation"):
-        compared = compare_methods(
-            source, target, seed, mixed, {"seeing": Procrustes(), "blind": Unsupervised()}, apart=False
+        compared = fipp.compare(
+            source, target, seed, mixed, {"seeing": Procrustes(), "blind": Unsupervised()}, in_subprocess=False
         )
     told = compared.as_dict()
     assert (told["test"]["seen_pairs"], told["test"]["seen_words"]) == (7, 8)
@@ -88,27 +89,27 @@ def test_every_method_is_taken_by_name_and_in_order():
 
 def test_in_processes_of_their_own_methods_score_the_same_and_tell_their_memory(languages, capfd):
     methods = {"wide": FIPP(epsilon=0.2), "mine": Unsupervised()}
-    apart, here = (compare_methods(*languages, methods, apart=apart) for apart in (True, False))
+    apart, here = (fipp.compare(*languages, methods, in_subprocess=in_subprocess) for in_subprocess in (True, False))
     for one, other in zip(apart.scores, here.scores, strict=True):
         assert one.error is None and one.results == other.results and one.seconds > 0
         np.testing.assert_array_equal(one.results["csls"].ranks, other.results["csls"].ranks)
-    if fipp.comparison._memory._STATUS.exists():
-        assert [score.memory is None for score in apart.scores] == [False, True]
+    if Path("/proc/self/status").exists():
+        assert [score.memory is None for score in apart.scores] == [False, False]
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_method_that_takes_too_long_is_stopped(languages):
-    (score,) = compare_methods(*languages, ["fipp"], timeout=0.01).scores
+    (score,) = fipp.compare(*languages, ["fipp"], timeout=0.01).scores
     assert score.error == "it was stopped after 0.01 seconds" and not score.results
 
 
 def test_methods_get_the_pairs_that_they_are_made_for(languages):
     methods = {"unsupervised": Unsupervised(), "identical": Identical(), "seed": Procrustes()}
-    compared = compare_methods(*languages, methods, apart=False)
+    compared = fipp.compare(*languages, methods, in_subprocess=False)
     assert [score.pairs for score in compared.scores] == ["none", "identical words", "seed"]
     assert compared.setting.seed == {"seed": (100, 100), "identical words": (20, 20)}
     assert [score.error for score in compared.scores] == [None] * 3
-    without = compare_methods(*languages[:2], None, languages.test, methods, apart=False)
+    without = fipp.compare(*languages[:2], None, languages.test, methods, in_subprocess=False)
     assert without.scores[0].results == compared.scores[0].results
     assert without.scores[1].results == compared.scores[1].results
     assert without.scores[2].error == "it learns from known pairs (seed), and there are none"
@@ -117,7 +118,7 @@ def test_methods_get_the_pairs_that_they_are_made_for(languages):
 def test_a_failed_method_is_a_row_with_its_reason(languages):
     unequal = make_languages(12, 10)
     methods = {"equal": EqualDimensions(), "broken": Broken(), "wrong": FIPP(epsilon=-1), "fine": Procrustes()}
-    compared = compare_methods(*unequal, methods, apart=False)
+    compared = fipp.compare(*unequal, methods, in_subprocess=False)
     reasons = [score.error for score in compared.scores]
     assert reasons[0].startswith("EqualDimensions needs as many dimensions on both sides, but X has 12 and Y 10")
     assert reasons[1] == "ZeroDivisionError: nothing to divide by"
@@ -127,25 +128,25 @@ def test_a_failed_method_is_a_row_with_its_reason(languages):
 
 
 def test_where_nothing_runs_there_is_a_table_and_no_best(languages):
-    compared = compare_methods(*languages, {"broken": Broken()}, apart=False)
+    compared = fipp.compare(*languages, {"broken": Broken()}, in_subprocess=False)
     assert "ZeroDivisionError" in compared.render() and json.loads(compared.render("json"))["methods"][0]["error"]
     with pytest.raises(FippError, match="no method could run"):
         compared.best()
 
 
 def test_what_a_file_keeps_is_not_run_again_unless_something_changed(languages, tmp_path, monkeypatch):
-    keep = tmp_path / "kept.jsonl"
-    first = compare_methods(*languages, ["fipp", "procrustes"], apart=False, keep=keep)
-    assert len(keep.read_text().splitlines()) == 2
+    kept = tmp_path / "kept.jsonl"
+    first = fipp.compare(*languages, ["fipp", "procrustes"], in_subprocess=False, results_path=kept)
+    assert len(kept.read_text().splitlines()) == 2
     monkeypatch.setattr(Procrustes, "_fit_seed", Broken._fit_seed)
-    again = compare_methods(*languages, ["fipp", "procrustes"], apart=False, keep=keep)
+    again = fipp.compare(*languages, ["fipp", "procrustes"], in_subprocess=False, results_path=kept)
     assert again.render("json") == first.render("json")
     other = languages._replace(seed=fipp.Lexicon(languages.seed.pairs[:90]))
-    assert compare_methods(*other, ["procrustes"], apart=False, keep=keep).scores[0].error
+    assert fipp.compare(*other, ["procrustes"], in_subprocess=False, results_path=kept).scores[0].error
 
 
 def test_all_formats_hold_the_figures(languages):
-    compared = compare_methods(*languages, ["fipp", "procrustes"], apart=False)
+    compared = fipp.compare(*languages, ["fipp", "procrustes"], in_subprocess=False)
     best = compared.best().name
     result = compared.best().results["cosine"]
     low, high = result.interval("map")
@@ -166,16 +167,16 @@ def test_all_formats_hold_the_figures(languages):
 
 def test_methods_that_do_not_exist_are_refused_before_anything_is_run(languages):
     with pytest.raises(FippError, match="there is no method 'fip'"):
-        compare_methods(*languages, ["procrustes", "fip"])
+        fipp.compare(*languages, ["procrustes", "fip"])
     with pytest.raises(FippError, match="no method is given"):
-        compare_methods(*languages, [])
+        fipp.compare(*languages, [])
 
 
 def test_warnings_are_kept_with_the_method_and_progress_is_told(languages):
     few = languages._replace(seed=fipp.Lexicon(languages.seed.pairs[:5]))
     told, done = [], []
-    compared = compare_methods(
-        *few, ["fipp"], apart=False, progress=lambda *now: told.append(now), finished=done.append
+    compared = fipp.compare(
+        *few, ["fipp"], in_subprocess=False, progress=lambda *now: told.append(now), on_result=done.append
     )
     assert "fewer" in compared.scores[0].warnings[0]
     assert told == [(0, 1), (1, 1)] and done == list(compared.scores)
@@ -185,7 +186,7 @@ def test_a_dictionary_the_wrong_way_round_is_told(languages):
     with pytest.warns(FippWarning, match="other way round"):
         words = languages.source.words, languages.target.words
         mixed = [(t, s) for s, t in languages.seed] + [(words[0][0], words[1][0])]
-        compare_methods(*languages[:2], mixed, languages.test, ["procrustes"], apart=False)
+        fipp.compare(*languages[:2], mixed, languages.test, ["procrustes"], in_subprocess=False)
 
 
 def test_memory_counts_what_was_taken_and_given_back():
@@ -195,7 +196,7 @@ import subprocess
 import sys
 
 import numpy as np
-from fipp.comparison._memory import PeakMemory
+from fipp.experiments import PeakMemory
 peak = PeakMemory()
 np.ones(8_000_000).sum()
 grown = peak.growth()

@@ -1,4 +1,4 @@
-"""Every method of `METHODS` at settings that a test can afford."""
+"""Every method of `METHODS` at settings that make a fit on a thousand words take no more than a second or so."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The figures of the study: spectra, distributions of inner products, and the loss of the descent."""
+"""The figures of the paper: spectra, distributions of inner products, and the loss of the descent."""
 
 from __future__ import annotations
 
@@ -9,40 +9,33 @@ from typing import Any
 
 import numpy as np
 
-from fipp.io import atomic_path
-from fipp.report._figures import _DPI, _FONT, _INK, _MUTED, _SOURCE, _TARGET, _matplotlib
-from fipp.reproduce._plan import Cell
-from fipp.reproduce._results import Record
-from fipp.reproduce._specs import BLI, INNER_PRODUCTS, SPECTRUM, TABLES
+from fipp.experiments import Record
+from fipp.report._canvas import FONT, INK, MUTED, SOURCE, TARGET, check_figures, new_figure, save
+from fipp.reproduce import BLI, INNER_PRODUCTS, SPECTRUM, TABLES, Cell
 
 _FURTHER = ("#2b8a3e", "#8b5fbf", "#9a6700", "#b02a6f", "#0b7285")
 _PANEL = (5.6, 3.9)
 
-# One panel of a figure: its title, and what draws it.
+# One panel of a figure: its title, and the function that draws it on axes.
 _Panel = tuple[str, Callable[[Any], None]]
 
 
-def check_figures() -> None:
-    """Say what to install if figures cannot be drawn, before hours of work that they were to show."""
-    _matplotlib()
-
-
-def plot_study(cells: Sequence[Cell], records: Mapping[str, Record], folder: str | os.PathLike[str]) -> list[Path]:
-    """Draw what the tables ``spectrum``, ``products`` and ``sgd`` are about, a PNG for each pair and size.
+def plot_paper(cells: Sequence[Cell], records: Mapping[str, Record], folder: str | os.PathLike[str]) -> list[Path]:
+    """Draw what the tables ``spectrum``, ``products`` and ``sgd`` show, one PNG for each pair and size.
 
     Parameters
     ----------
     cells : sequence of Cell
         The plan.
     records : dict
-        From `run_study` or `read_results`.
+        From `fipp.reproduce.run`.
     folder : path
-        Where to write ``spectrum.en-fr.5k.png`` and so on; made if it is not there.
+        Where to write ``spectrum.en-fr.5k.png`` and so on; created if necessary.
 
     Returns
     -------
     list of Path
-        What was written.
+        The files that were written.
     """
     check_figures()
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -74,7 +67,7 @@ def _spectrum_panels(found: Mapping[tuple[str, str], Record]) -> list[_Panel]:
     }
     if not spectra:
         return []
-    own = {"source": _SOURCE, "target": _TARGET}
+    own = {"source": SOURCE, "target": TARGET}
     further = iter(_FURTHER)
     colours = {label: own.get(label) or next(further) for label in spectra}
 
@@ -97,11 +90,10 @@ def _product_panels(record: Record) -> list[_Panel]:
 
 def _draw_histogram(histogram: Mapping[str, Any]) -> Callable[[Any], None]:
     def draw(axes: Any) -> None:
-        order = sorted(histogram["densities"], key=lambda name: (name == "aligned", name))
-        for name, density in ((name, histogram["densities"][name]) for name in order):
+        for name, density in sorted(histogram["densities"].items(), key=lambda item: (item[0] == "aligned", item[0])):
             low, high = histogram["edges"]
             edges = np.linspace(low, high, len(density) + 1)
-            side = _SOURCE if name.startswith("source") else _TARGET if name.startswith("target") else _FURTHER[0]
+            side = SOURCE if name.startswith("source") else TARGET if name.startswith("target") else _FURTHER[0]
             axes.stairs(density, edges, color=side, lw=1.6, label=name.removesuffix(" preprocessed"))
         axes.set(xlabel="inner product", ylabel="density")
 
@@ -115,27 +107,22 @@ def _descent_panels(record: Record) -> list[_Panel]:
 
     def draw(axes: Any) -> None:
         steps, losses = zip(*fitted["losses"], strict=True)
-        axes.plot(steps, losses, color=_SOURCE, lw=1.6, label="descent")
-        axes.axhline(fitted["low_rank_objective"], color=_TARGET, lw=1.6, ls="--", label="low rank")
+        axes.plot(steps, losses, color=SOURCE, lw=1.6, label="descent")
+        axes.axhline(fitted["low_rank_objective"], color=TARGET, lw=1.6, ls="--", label="low rank")
         axes.set(xlabel="step", ylabel="objective")
 
     return [("The objective during descent", draw)]
 
 
 def _write(panels: Sequence[_Panel], caption: str, path: Path) -> None:
-    figure_class, canvas_class, _ = _matplotlib()
-    # Not through pyplot, whose figures and backend belong to the user.
-    size = (_PANEL[0] * len(panels), _PANEL[1])
-    figure = figure_class(figsize=size, dpi=_DPI, facecolor="white", layout="constrained")
-    canvas_class(figure)
+    figure = new_figure((_PANEL[0] * len(panels), _PANEL[1]), layout="constrained")
     for place, (title, draw) in enumerate(panels):
         axes = figure.add_subplot(1, len(panels), place + 1)
         draw(axes)
-        axes.set_title(title, loc="left", fontsize=_FONT + 2, color=_INK)
-        axes.tick_params(labelsize=_FONT - 1, colors=_MUTED)
+        axes.set_title(title, loc="left", fontsize=FONT + 2, color=INK)
+        axes.tick_params(labelsize=FONT - 1, colors=MUTED)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
-        axes.legend(frameon=False, fontsize=_FONT - 1)
-    figure.supxlabel(caption, fontsize=_FONT, color=_MUTED)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=_DPI)
+        axes.legend(frameon=False, fontsize=FONT - 1)
+    figure.supxlabel(caption, fontsize=FONT, color=MUTED)
+    save(figure, path)

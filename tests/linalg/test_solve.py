@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fipp.exceptions import FippError
-from fipp.linalg import GramTiles, _factor, _gram, positive_part, target_gram_eigen, thin_svd
+from fipp.linalg import GramTiles, _gram, _solve, positive_part, target_gram_eigen, thin_svd
 
 
 def dense_g_star(X_s, X_t, epsilon, a):
@@ -81,7 +81,7 @@ def test_eigenvalues_at_or_below_zero_are_dropped(M):
 @pytest.mark.parametrize(("epsilon", "a"), [(0.1, 0.7), (0.02, 0.9), (np.inf, 0.5), (0.0, 0.0)])
 def test_leading_eigenpairs_of_g_star_equal_those_of_the_dense_matrix(rng, monkeypatch, method, epsilon, a, tile):
     monkeypatch.setattr(_gram, "_TILE", tile)
-    monkeypatch.setattr(_factor, "_SUBSPACE_TOLERANCE", 1e-7)
+    monkeypatch.setattr(_solve, "_SUBSPACE_TOLERANCE", 1e-7)
     X_s, X_t = related_spaces(rng)
     values, vectors = target_gram_eigen(GramTiles(X_s, X_t), epsilon, a, 5, method=method)
     G_star = dense_g_star(X_s, X_t, epsilon, a)
@@ -96,7 +96,7 @@ def test_leading_eigenpairs_of_g_star_equal_those_of_the_dense_matrix(rng, monke
 
 @pytest.mark.parametrize("products", [1, 2])
 def test_subspace_iteration_that_ran_out_of_products_gives_pairs_that_belong_together(rng, monkeypatch, products):
-    monkeypatch.setattr(_factor, "_SUBSPACE_PRODUCTS", products)
+    monkeypatch.setattr(_solve, "_SUBSPACE_PRODUCTS", products)
     X_s, X_t = related_spaces(rng)
     values, vectors = target_gram_eigen(GramTiles(X_s, X_t), 0.1, 0.7, 3, method="subspace")
     G_star = dense_g_star(X_s, X_t, 0.1, 0.7)

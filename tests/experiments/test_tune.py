@@ -8,11 +8,10 @@ from sklearn.base import clone
 
 import fipp
 from fipp import FIPP, FippError, FippWarning, Lexicon, Procrustes, Vectors
-from fipp.aligners import BaseAligner
-from fipp.aligners._holdout import held_out_parts
+from fipp.aligners import BaseAligner, held_out_parts
+from fipp.experiments import tune_arrays
 from fipp.preprocess import Isotropic, with_components
 from fipp.retrieve import ranks_of_gold
-from fipp.selection import select
 
 GRID = {"epsilon": [0.05, 0.2, None], "lam": [0.25, 1.0]}
 
@@ -64,10 +63,10 @@ def spy():
 
 def test_a_planted_optimum_is_found(spaces, spy):
     _, Y, _ = spaces
-    selection = select(Y, Y, None, spy, grid={"quality": [0.0, 0.5, 1.0, -1.0]})
-    assert selection.best_params == {"quality": 1.0} and selection.best_score == 1
-    assert selection.aligner.quality == 1.0 and selection.best.behind == 0
-    assert selection.defaults is selection.best
+    tuning = tune_arrays(Y, Y, None, spy, grid={"quality": [0.0, 0.5, 1.0, -1.0]})
+    assert tuning.best_params == {"quality": 1.0} and tuning.best_score == 1
+    assert tuning.aligner.quality == 1.0 and tuning.best.behind == 0
+    assert tuning.defaults is tuning.best
 
 
 def test_removing_the_component_that_hides_everything_is_found(rng):
@@ -77,15 +76,15 @@ def test_removing_the_component_that_hides_everything_is_found(rng):
     X = Y @ turn + 0.2 * rng.standard_normal(Y.shape)
     for direction in np.linalg.qr(rng.standard_normal((12, 2)))[0].T:
         X = X + 15 * rng.standard_normal((300, 1)) * direction
-    selection = select(X, Y, [(i, i) for i in range(200)], preprocess="isotropic-textbook", components=[0, 1, 2, 3])
-    assert selection.best_params["components"] >= 2
-    assert selection.aligner.preprocess.n_components == selection.best_params["components"]
+    tuning = tune_arrays(X, Y, [(i, i) for i in range(200)], preprocess="isotropic-textbook", components=[0, 1, 2, 3])
+    assert tuning.best_params["components"] >= 2
+    assert tuning.aligner.preprocess.n_components == tuning.best_params["components"]
 
 
 @pytest.mark.parametrize("how", [{}, {"holdout": 0.4}, {"folds": 3}])
 def test_held_out_pairs_are_never_fitted_and_all_pairs_are_in_the_end(spaces, spy, how):
     X, Y, pairs = spaces
-    selection = select(X, Y, pairs, spy, grid={"quality": [0.5, 1.0]}, **how)
+    tuning = tune_arrays(X, Y, pairs, spy, grid={"quality": [0.5, 1.0]}, **how)
     *tried, last = Spy.seen
     everything = set(map(tuple, pairs.tolist()))
     assert set(map(tuple, last.tolist())) == everything
@@ -95,18 +94,18 @@ def test_held_out_pairs_are_never_fitted_and_all_pairs_are_in_the_end(spaces, sp
         words = {source for source, _ in holdout}
         assert words and not words & set(learned[:, 0].tolist())
         held_out_words += words
-    assert len(held_out_words) == len(set(held_out_words)) == selection.holdout
+    assert len(held_out_words) == len(set(held_out_words)) == tuning.holdout
     expected = {None: 24, 3: 120}[how.get("folds")] if "holdout" not in how else 48
-    assert selection.holdout == expected and selection.pairs == len(pairs)
+    assert tuning.holdout == expected and tuning.pairs == len(pairs)
 
 
 @pytest.mark.parametrize("retrieval", ["cosine", "dot", "csls"])
 def test_the_scores_are_those_of_separate_fits(spaces, retrieval):
     X, Y, pairs = spaces
-    selection = select(X, Y, pairs, grid=GRID, retrieval=retrieval, components=[1, 2])
+    tuning = tune_arrays(X, Y, pairs, grid=GRID, retrieval=retrieval, components=[1, 2])
     (part,) = held_out_parts(pairs[:, 0])
-    assert len(selection.table) == 12
-    for trial in selection.table:
+    assert len(tuning.table) == 12
+    for trial in tuning.table:
         aligner = FIPP(trial.params["epsilon"], trial.params["lam"], preprocess=Isotropic(trial.params["components"]))
         aligner.fit(X, Y, pairs[~part])
         if retrieval == "cosine":
@@ -118,12 +117,12 @@ def test_the_scores_are_those_of_separate_fits(spaces, retrieval):
             found = np.array([(1 / ranks)[pairs[part][:, 0] == word].max() for word in np.unique(pairs[part][:, 0])])
         assert trial.mrr == pytest.approx(found.mean(), abs=1e-9)
         assert trial.standard_error == pytest.approx(found.std(ddof=1) / len(found) ** 0.5)
-    assert selection.best_score == max(trial.mrr for trial in selection.table)
+    assert tuning.best_score == max(trial.mrr for trial in tuning.table)
 
 
 def test_folds_are_scored_as_a_loop_over_them_would(spaces):
     X, Y, pairs = spaces
-    selection = select(X, Y, pairs, grid={"lam": [0.25, 1.0]}, folds=4, random_state=3)
+    tuning = tune_arrays(X, Y, pairs, grid={"lam": [0.25, 1.0]}, folds=4, random_state=3)
     parts = held_out_parts(pairs[:, 0], folds=4, random_state=3)
     found = {}
     for lam in (0.25, 1.0):
@@ -131,8 +130,8 @@ def test_folds_are_scored_as_a_loop_over_them_would(spaces):
         found[lam] = np.concatenate(
             [reciprocal_ranks_by_loop(a, X, Y, pairs[part]) for a, part in zip(fitted, parts, strict=True)]
         )
-    for trial in selection.table:
-        scores, best = found[trial.params["lam"]], found[selection.best_params["lam"]]
+    for trial in tuning.table:
+        scores, best = found[trial.params["lam"]], found[tuning.best_params["lam"]]
         assert trial.mrr == pytest.approx(scores.mean(), abs=1e-9)
         assert trial.behind == pytest.approx((best - scores).mean(), abs=1e-9)
         assert trial.behind_error == pytest.approx((best - scores).std(ddof=1) / len(best) ** 0.5)
@@ -141,26 +140,28 @@ def test_folds_are_scored_as_a_loop_over_them_would(spaces):
 def test_one_pass_fits_what_differs_in_epsilon_and_lambda_only(spaces, monkeypatch):
     X, Y, pairs = spaces
     paths = []
-    fit_path = FIPP.fit_path
-    monkeypatch.setattr(FIPP, "fit_path", lambda self, *a, **k: paths.append(k) or fit_path(self, *a, **k))
-    select(X, Y, pairs, components=[1, 2, 3], refit=False)
-    assert [(len(path["epsilons"]), len(path["lams"])) for path in paths] == [(5, 5)] * 3
+    fit_together = FIPP._fit_together
+    monkeypatch.setattr(FIPP, "_fit_together", lambda self, *a: paths.append(a[0]) or fit_together(self, *a))
+    tune_arrays(X, Y, pairs, components=[1, 2, 3], refit=False)
+    assert [(len({a.epsilon for a in path}), len({a.lam for a in path}), len(path)) for path in paths] == [
+        (5, 5, 25)
+    ] * 3
 
 
 @pytest.mark.parametrize("setting", [{"solver": "eigen"}, {"n_rounds": 2}])
 def test_without_a_path_every_setting_is_fitted_by_itself(spaces, setting):
     X, Y, pairs = spaces
-    selection = select(X, Y, pairs, grid={"lam": [0.25, 1.0]}, refit=False, **setting)
+    tuning = tune_arrays(X, Y, pairs, grid={"lam": [0.25, 1.0]}, refit=False, **setting)
     (part,) = held_out_parts(pairs[:, 0])
-    for trial in selection.table:
+    for trial in tuning.table:
         aligner = FIPP(lam=trial.params["lam"], **setting).fit(X, Y, pairs[~part])
         assert trial.mrr == pytest.approx(reciprocal_ranks_by_loop(aligner, X, Y, pairs[part]).mean(), abs=1e-9)
 
 
 def test_a_solver_can_be_among_what_is_chosen(spaces):
     X, Y, pairs = spaces
-    selection = select(X, Y, pairs, grid={"solver": ["linear", "eigen"], "lam": [0.5, 1.0]}, refit=False)
-    assert len(selection.table) == 4 and selection.aligner is None
+    tuning = tune_arrays(X, Y, pairs, grid={"solver": ["linear", "eigen"], "lam": [0.5, 1.0]}, refit=False)
+    assert len(tuning.table) == 4 and tuning.aligner is None
 
 
 def test_fit_many_gives_what_fit_gives(spaces):
@@ -174,32 +175,32 @@ def test_fit_many_gives_what_fit_gives(spaces):
 
 def test_the_chosen_aligner_is_fitted_on_all_pairs(spaces):
     X, Y, pairs = spaces
-    selection = select(X, Y, pairs, grid=GRID)
-    expected = FIPP(**selection.best_params).fit(X, Y, pairs)
-    np.testing.assert_array_equal(selection.aligner.map_, expected.map_)
+    tuning = tune_arrays(X, Y, pairs, grid=GRID)
+    expected = FIPP(**tuning.best_params).fit(X, Y, pairs)
+    np.testing.assert_array_equal(tuning.aligner.map_, expected.map_)
 
 
 def test_the_same_input_gives_the_same_choice_and_another_random_state_other_words(spaces):
     X, Y, pairs = spaces
-    first, second, other = (select(X, Y, pairs, grid=GRID, random_state=state).as_dict() for state in (0, 0, 1))
+    first, second, other = (tune_arrays(X, Y, pairs, grid=GRID, random_state=state).as_dict() for state in (0, 0, 1))
     assert first == second != other
 
 
 def test_of_equal_settings_the_defaults_are_taken(spaces, spy):
     _, Y, _ = spaces
     # Positive multiples of the identity: all find everything.
-    selection = select(Y, Y, None, clone(spy), grid={"preprocess": ["unit", None], "quality": [1.0]})
-    assert selection.best_params == {"preprocess": None, "quality": 1.0} and selection.defaults is selection.best
-    assert "1 of 1 other setting is within one standard error" in selection.note
-    fewest = select(Y, Y, None, "procrustes", grid={"components": [3, 2]}, preprocess="isotropic")
+    tuning = tune_arrays(Y, Y, None, clone(spy), grid={"preprocess": ["unit", None], "quality": [1.0]})
+    assert tuning.best_params == {"preprocess": None, "quality": 1.0} and tuning.defaults is tuning.best
+    assert "1 of 1 other setting is within one standard error" in tuning.note
+    fewest = tune_arrays(Y, Y, None, "procrustes", grid={"components": [3, 2]}, preprocess="isotropic")
     assert [trial.mrr for trial in fewest.table] == [1, 1] and fewest.best_params == {"components": 2}
 
 
 def test_procrustes_chooses_its_preprocessing(spaces):
     X, Y, pairs = spaces
-    selection = select(X, Y, pairs, Procrustes())
-    assert [trial.params["preprocess"] for trial in selection.table] == ["unit", "isotropic"]
-    assert selection.defaults is selection.table[0] and selection.method == "Procrustes"
+    tuning = tune_arrays(X, Y, pairs, Procrustes())
+    assert [trial.params["preprocess"] for trial in tuning.table] == ["unit", "isotropic"]
+    assert tuning.defaults is tuning.table[0] and tuning.method == "Procrustes"
 
 
 def test_words_give_an_alignment_that_knows_its_held_out_score(spaces, tmp_path):
@@ -207,13 +208,13 @@ def test_words_give_an_alignment_that_knows_its_held_out_score(spaces, tmp_path)
     source = Vectors([f"e{i}" for i in range(len(X))], X)
     target = Vectors([f"f{i}" for i in range(len(Y))], Y)
     lexicon = Lexicon([(f"e{i}", f"f{j}") for i, j in pairs.tolist()] + [("unknown", "f0")])
-    selection = select(source, target, lexicon, grid=GRID)
-    assert selection.as_dict() == select(X, Y, pairs, grid=GRID).as_dict()
-    assert selection.alignment.aligner is selection.aligner
-    assert selection.alignment.seed["total"] == len(pairs) + 1
-    selection.alignment.save(tmp_path / "m.fipp")
-    kept = fipp.Alignment.load(tmp_path / "m.fipp").scores["selection"]
-    assert kept["best_score"] == selection.best_score and kept["holdout"] == 24
+    tuning = fipp.tune(source, target, lexicon, grid=GRID)
+    assert tuning.as_dict() == tune_arrays(X, Y, pairs, grid=GRID).as_dict()
+    assert tuning.alignment.aligner is tuning.aligner
+    assert tuning.alignment.seed["total"] == len(pairs) + 1
+    tuning.alignment.save(tmp_path / "m.fipp")
+    kept = fipp.Alignment.load(tmp_path / "m.fipp").scores["tuning"]
+    assert kept["best_score"] == tuning.best_score and kept["holdout"] == 24
 
 
 def test_words_in_other_case_do_not_slip_from_one_side_to_the_other():
@@ -227,14 +228,14 @@ def test_too_few_source_words_are_refused(spaces, count):
     X, Y, _ = spaces
     pairs = [(i, j) for i in range(count) for j in range(3)]
     with pytest.raises(FippError, match=f"5 source words at least .* here there are {count}"):
-        select(X, Y, pairs)
+        tune_arrays(X, Y, pairs)
 
 
 def test_five_source_words_are_enough(spaces):
     X, Y, _ = spaces
     with pytest.warns(FippWarning, match="5 pairs are fewer than"):
-        selection = select(X, Y, [(i, i) for i in range(5)])
-    assert selection.holdout == 2 and np.isfinite(selection.best.standard_error)
+        tuning = tune_arrays(X, Y, [(i, i) for i in range(5)])
+    assert tuning.holdout == 2 and np.isfinite(tuning.best.standard_error)
 
 
 @pytest.mark.parametrize(
@@ -258,29 +259,29 @@ def test_five_source_words_are_enough(spaces):
     ],
 )
 def test_what_cannot_be_is_said_before_anything_is_fitted(spaces, monkeypatch, options, message):
-    monkeypatch.setattr(BaseAligner, "_prepare", lambda *_: pytest.fail("fitted"))
+    monkeypatch.setattr(BaseAligner, "_check", lambda *_: pytest.fail("fitted"))
     with pytest.raises(FippError, match=message):
-        select(*spaces, **options)
+        tune_arrays(*spaces, **options)
 
 
 def test_a_wrong_value_is_refused_before_anything_is_fitted(spaces, monkeypatch):
-    monkeypatch.setattr(BaseAligner, "_prepare", lambda *_: pytest.fail("fitted"))
+    monkeypatch.setattr(BaseAligner, "_check", lambda *_: pytest.fail("fitted"))
     with pytest.raises(ValueError, match="lam"):
-        select(*spaces, grid={"lam": [1.0, -1.0]})
+        tune_arrays(*spaces, grid={"lam": [1.0, -1.0]})
 
 
 def test_warnings_are_those_of_the_chosen_settings_only(spaces):
     X, Y, pairs = spaces
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        selection = select(X, Y, pairs, grid={"epsilon": [0.0, 0.2]})  # ε = 0 keeps nothing
-    assert selection.best_params["epsilon"] == 0.2
+        tuning = tune_arrays(X, Y, pairs, grid={"epsilon": [0.0, 0.2]})  # ε = 0 keeps nothing
+    assert tuning.best_params["epsilon"] == 0.2
 
 
 @pytest.mark.parametrize("options", [{}, {"folds": 2, "solver": "eigen", "grid": {"lam": [0.5, 1.0]}}])
 def test_progress_rises_to_the_end(spaces, options):
     heard = []
-    select(*spaces, progress=lambda done, total: heard.append((done, total)), **options)
+    tune_arrays(*spaces, progress=lambda done, total: heard.append((done, total)), **options)
     done, totals = zip(*heard, strict=True)
     assert len(set(totals)) == 1 and list(done) == sorted(set(done)) and done[-1] == totals[0]
     assert len(heard) >= 4
@@ -288,21 +289,21 @@ def test_progress_rises_to_the_end(spaces, options):
 
 def test_the_result_can_be_read(spaces):
     X, Y, pairs = spaces
-    selection = select(X, Y, pairs, folds=2, grid={**GRID, "preprocess": ["isotropic", Isotropic(2)]})
-    lines = str(selection).splitlines()
+    tuning = tune_arrays(X, Y, pairs, folds=2, grid={**GRID, "preprocess": ["isotropic", Isotropic(2)]})
+    lines = str(tuning).splitlines()
     assert "12 settings tried on 120 held-out source words in 2 folds" in lines[0] and "by cosine" in lines[0]
-    assert f"{selection.best_score:.4f}" in lines[1] and lines[-1] == selection.note
-    assert {trial["params"]["preprocess"] for trial in selection.as_dict()["table"]} == {
+    assert f"{tuning.best_score:.4f}" in lines[1] and lines[-1] == tuning.note
+    assert {trial["params"]["preprocess"] for trial in tuning.as_dict()["table"]} == {
         "isotropic",
         "Isotropic(n_components=2)",
     }
     with pytest.raises(AttributeError):
-        selection.best = None
+        tuning.best = None
 
 
 def test_the_note_says_when_there_was_no_choice(spaces):
-    selection = select(*spaces, grid={"lam": [0.5]}, refit=False)
-    assert selection.note == "There was nothing to choose between." and selection.defaults is None
+    tuning = tune_arrays(*spaces, grid={"lam": [0.5]}, refit=False)
+    assert tuning.note == "There was nothing to choose between." and tuning.defaults is None
 
 
 def test_components_are_set_in_a_chain_too():

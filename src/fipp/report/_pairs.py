@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fipp._alignment import Alignment
 from fipp.exceptions import FippError
-from fipp.io import Lexicon, atomic_path
+from fipp.io import Lexicon
 from fipp.linalg import unit_rows
+from fipp.report._canvas import DPI, FONT, INK, LINE, MUTED, SOURCE, TARGET, check_figures, matplotlib, new_figure, save
 from fipp.report._labels import place_labels
 
-if TYPE_CHECKING:
-    from fipp import Alignment
-
-_SOURCE, _TARGET, _LINE, _INK, _MUTED = "#1b63b5", "#d1500a", "#b9c0c8", "#20262d", "#66707a"
-_SIZE, _DPI, _FONT = (12.0, 6.0), 160, 9.5
+_SIZE = (12.0, 6.0)
 
 # The place of a panel in the picture, as shares of its size.
 _LEFT, _BOTTOM, _WIDTH, _HEIGHT = 0.012, 0.072, 0.482, 0.8
 _MARGIN = 1.14
 _SIGNS = np.array([-1, 1])
 
-# A name that others would cover by more than this is left out: the line still leads to its pair.
+# A label that is covered by more than this share is left out; the line still leads to its pair.
 _BEARABLE = 0.12
 
 
 class Panel(NamedTuple):
-    """What one half of the picture shows."""
+    """One half of the picture."""
 
     title: str
     subtitle: str
@@ -39,7 +37,7 @@ class Panel(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """Pairs before and after alignment: two panels, the words of both sides, and what is written around them."""
+    """Pairs before and after alignment: two panels, the words of both sides, their names and the caption."""
 
     panels: list[Panel]
     words: tuple[list[str], list[str]]
@@ -56,18 +54,18 @@ def plot_pairs(
 ) -> None:
     """Draw pairs of words before alignment and after it, side by side, and write the picture as PNG.
 
-    Both panels show the first two principal components of the target words. On the left the source words stand on
-    these axes in the coordinates they come in (on axes of their own if the dimensions differ), on the right where the
-    alignment puts them. Vectors have unit length, as cosines see them. Some 25 pairs can be read.
+    Both panels show the first two principal components of the target words. The left one shows the source words on
+    these axes in their own coordinates (on their own axes if the dimensions differ), the right one where the alignment
+    puts them. Vectors have unit length, because cosines compare directions. About 25 pairs remain readable.
 
     Parameters
     ----------
     alignment : Alignment
         With the vectors of both sides.
     pairs : Lexicon or iterable of (str, str)
-        Pairs that are not in both vocabularies are left out; three at least must be.
+        Pairs that are not in both vocabularies are left out; at least three must remain.
     path : str or path-like
-        The PNG file; written whole or not at all.
+        The PNG file; written as a whole or not at all.
     names : (str, str)
         What to call source and target in the legend.
 
@@ -81,13 +79,15 @@ def plot_pairs(
     >>> path.read_bytes()[1:4]
     b'PNG'
     """
-    _matplotlib()  # before the work that it is to show
+    check_figures()  # before the work
     draw_picture(picture_of(alignment, pairs, names), path)
 
 
 def picture_of(alignment: Alignment, pairs: Lexicon | Iterable[tuple[str, str]], names: tuple[str, str]) -> Picture:
     """Return what `plot_pairs` draws."""
-    source, target = alignment._side("source"), alignment._side("target")
+    source, target = alignment.source, alignment.target
+    if source is None or target is None:
+        raise FippError("a picture needs the vectors of both sides: Alignment.load(path, source=…, target=…)")
     rows = Lexicon(pairs).lookup(source, target).require().rows
     if len(rows) < 3:
         raise FippError(f"a picture in two dimensions needs three pairs at least, not {len(rows)}")
@@ -98,29 +98,15 @@ def picture_of(alignment: Alignment, pairs: Lexicon | Iterable[tuple[str, str]],
 
 def draw_picture(picture: Picture, path: str | os.PathLike[str]) -> None:
     """Write a picture as PNG."""
-    figure_class, canvas_class, stroke = _matplotlib()
-    # Not through pyplot, whose figures and backend belong to the user.
-    figure = figure_class(figsize=_SIZE, dpi=_DPI, facecolor="white")
-    canvas_class(figure)
+    figure = new_figure(_SIZE)
     middle, half = _window(picture.panels)
     for place, panel in enumerate(picture.panels):
         axes = figure.add_axes((_LEFT + place * (_WIDTH + _LEFT), _BOTTOM, _WIDTH, _HEIGHT))
         axes.set(xlim=middle[0] + half[0] * _SIGNS, ylim=middle[1] + half[1] * _SIGNS)
-        _draw(axes, panel, picture.words, stroke)
+        _draw(axes, panel, picture.words)
     _legend(figure, picture.names)
-    figure.text(0.5, 0.024, picture.caption, ha="center", fontsize=_FONT - 0.5, color=_MUTED)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=_DPI)
-
-
-def _matplotlib() -> tuple[Any, Any, Any]:
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-        from matplotlib.patheffects import withStroke
-    except ImportError as error:
-        raise FippError("pictures need matplotlib: pip install 'fipp[plot]'") from error
-    return Figure, FigureCanvasAgg, withStroke(linewidth=2.2, foreground="white")
+    figure.text(0.5, 0.024, picture.caption, ha="center", fontsize=FONT - 0.5, color=MUTED)
+    save(figure, path)
 
 
 def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]) -> list[Panel]:
@@ -144,7 +130,7 @@ def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]
 
 
 def _principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the mean and the first two principal directions, their signs fixed so that the picture never flips."""
+    """Return the mean and the first two principal directions, with fixed signs so that the picture never flips."""
     mean = X.mean(axis=0)
     directions = np.linalg.svd(X - mean, full_matrices=False)[2][:2]
     largest = np.abs(directions).argmax(axis=1)
@@ -152,7 +138,7 @@ def _principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def _window(panels: Sequence[Panel]) -> tuple[NDArray, NDArray]:
-    """Return the middle and half the extent of the axes: the same for both panels, and for both directions to scale."""
+    """Return the middle and half the extent of the axes: the same for both panels, with equal scales."""
     points = np.concatenate([points for panel in panels for points in (panel.source, panel.target)])
     low, high = points.min(axis=0), points.max(axis=0)
     shape = np.array([_SIZE[0] * _WIDTH, _SIZE[1] * _HEIGHT])
@@ -164,28 +150,29 @@ def _mean_cosine(S: NDArray, T: NDArray) -> str:
     return f"{(S * T).sum(axis=1).mean():.2f}".replace("-", "−")
 
 
-def _draw(axes: Any, panel: Panel, words: tuple[Sequence[str], Sequence[str]], stroke: Any) -> None:
+def _draw(axes: Any, panel: Panel, words: tuple[Sequence[str], Sequence[str]]) -> None:
     points = np.concatenate([panel.source, panel.target])
-    colours = [_SOURCE] * len(panel.source) + [_TARGET] * len(panel.target)
+    colours = [SOURCE] * len(panel.source) + [TARGET] * len(panel.target)
     axes.set_facecolor("#f7f8fa")
     for side in axes.spines.values():
         side.set_visible(False)
     axes.set(xticks=[], yticks=[])
-    axes.set_title(panel.title, loc="left", fontsize=15, color=_INK, fontweight="bold", pad=24)
-    axes.text(0, 1.022, panel.subtitle, transform=axes.transAxes, fontsize=_FONT, color=_MUTED)
+    axes.set_title(panel.title, loc="left", fontsize=15, color=INK, fontweight="bold", pad=24)
+    axes.text(0, 1.022, panel.subtitle, transform=axes.transAxes, fontsize=FONT, color=MUTED)
     ends = np.stack([panel.source, panel.target], axis=1)
     for line in ends:
-        axes.plot(*line.T, color=_LINE, linewidth=0.9, zorder=1)
+        axes.plot(*line.T, color=LINE, linewidth=0.9, zorder=1)
     axes.scatter(*points.T, s=26, c=colours, edgecolors="white", linewidths=0.7, zorder=2)
-    _label(axes, points, [*words[0], *words[1]], colours, stroke)
+    _label(axes, points, [*words[0], *words[1]], colours)
 
 
-def _label(axes: Any, points: NDArray, words: Sequence[str], colours: Sequence[str], stroke: Any) -> None:
+def _label(axes: Any, points: NDArray, words: Sequence[str], colours: Sequence[str]) -> None:
     """Write the words beside their points, except where they would cover each other."""
+    stroke = matplotlib("patheffects").withStroke(linewidth=2.2, foreground="white")
     renderer, transform = axes.figure.canvas.get_renderer(), axes.transData
     texts = [
-        # Words of the data, not formulas: a dollar sign is a dollar sign.
-        axes.text(0, 0, word, fontsize=_FONT, color=colour, ha="center", va="center", parse_math=False, zorder=3)
+        # Words are not formulas: a dollar sign stays a dollar sign.
+        axes.text(0, 0, word, fontsize=FONT, color=colour, ha="center", va="center", parse_math=False, zorder=3)
         for word, colour in zip(words, colours, strict=True)
     ]
     extents = [text.get_window_extent(renderer) for text in texts]
@@ -194,15 +181,15 @@ def _label(axes: Any, points: NDArray, words: Sequence[str], colours: Sequence[s
         transform.transform(points),
         np.array([[extent.width, extent.height] for extent in extents]),
         np.array([frame.x0, frame.y0, frame.x1, frame.y1]),
-        scale=_DPI / 100,
+        scale=DPI / 100,
     )
     for text, centre, share in zip(texts, transform.inverted().transform(centres), covered, strict=True):
         text.set(position=centre, path_effects=[stroke], visible=share <= _BEARABLE)
 
 
 def _legend(figure: Any, names: tuple[str, str]) -> None:
-    for x, name, colour in [(0.865, names[0], _SOURCE), (0.935, names[1], _TARGET)]:
-        figure.text(x, 0.957, f"● {name}", fontsize=_FONT + 1.5, color=colour, va="center")
+    for x, name, colour in [(0.865, names[0], SOURCE), (0.935, names[1], TARGET)]:
+        figure.text(x, 0.957, f"● {name}", fontsize=FONT + 1.5, color=colour, va="center")
 
 
 def _caption(alignment: Alignment, rows: NDArray) -> str:

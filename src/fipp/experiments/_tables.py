@@ -1,0 +1,210 @@
+"""Tables, and how they are written: as Markdown, CSV, LaTeX or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from fipp.exceptions import FippError
+
+FORMATS = ("markdown", "csv", "latex", "json")
+
+
+class Figure(str):
+    """A number that is already formatted, perhaps with its interval; ``strong`` makes it bold where a format can."""
+
+    strong: bool = False
+
+    def __new__(cls, text: str, strong: bool = False) -> Figure:
+        """Make a figure from its text."""
+        figure = super().__new__(cls, text)
+        figure.strong = strong
+        return figure
+
+
+Value = str | float | None
+
+
+class Note(NamedTuple):
+    """The reason why a cell of a table is empty."""
+
+    row: str
+    column: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its title.
+
+    Attributes
+    ----------
+    name, size, title : str
+        The table's name, the size of the training dictionaries, what it shows.
+    header : list of str
+    rows : list of list
+        Text, numbers, and None in empty cells.
+    digits : int
+        How many decimals its numbers are shown with.
+    names : int
+        How many of the first columns name the row.
+    notes : list of Note
+        What failed, and why.
+    """
+
+    name: str
+    size: str
+    title: str
+    header: list[str]
+    rows: list[list[Value]]
+    digits: int = 3
+    names: int = 1
+    notes: list[Note] = field(default_factory=list)
+
+
+def check_format(format: str) -> None:
+    """Refuse a format that tables cannot be written in.
+
+    Examples
+    --------
+    >>> check_format("latex")
+    """
+    if format not in FORMATS:
+        raise FippError(f"there is no format {format!r}; known are {', '.join(FORMATS)}")
+
+
+def render(tables: Sequence[Table], format: str = "markdown") -> str:
+    """Write tables as text.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    format : {"markdown", "csv", "latex", "json"}
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> table = Table("main", "1k", "Precision", ["pair", "FIPP"], [["en-fr", 0.69123], ["en_fi", None]])
+    >>> print(render([table]))
+    ## Precision
+    <BLANKLINE>
+    | pair | FIPP |
+    |---|---:|
+    | en-fr | 0.691 |
+    | en_fi | – |
+    <BLANKLINE>
+    >>> print(render([table], "csv"))
+    table,size,row,column,value
+    main,1k,en-fr,FIPP,0.69123
+    <BLANKLINE>
+    """
+    check_format(format)
+    if format == "json":
+        return to_json([asdict(table) for table in tables])
+    if format == "csv":
+        return to_csv(["table", "size", "row", "column", "value"], (row for table in tables for row in _figures(table)))
+    return "\n".join((_markdown if format == "markdown" else _latex)(table) for table in tables)
+
+
+def to_json(value: Any) -> str:
+    """Return a value as readable JSON."""
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+def to_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
+
+
+def _figures(table: Table) -> list[list[object]]:
+    """Return one row per figure, because the columns of tables differ; for one that failed, the reason."""
+    start = [table.name, table.size]
+    found: list[list[object]] = [
+        # Where a pair has several rows, its name and theirs together.
+        [*start, " ".join(map(str, row[: table.names])), label, value]
+        for row in table.rows
+        for label, value in zip(table.header[table.names :], row[table.names :], strict=True)
+        if value is not None
+    ]
+    return found + [[*start, note.row, note.column, f"failed: {note.reason}"] for note in table.notes]
+
+
+def _cells(table: Table) -> list[list[str]]:
+    """Return all rows as text, with the number of its note where something failed."""
+    rows = [[_shown(value, table.digits) for value in row] for row in table.rows]
+    for number, note in enumerate(table.notes, 1):
+        place = table.header.index(note.column)
+        for row in rows:
+            if row[0] == note.row:
+                row[place] += f" ({number})"
+    return rows
+
+
+def _shown(value: Value, digits: int) -> str:
+    if value is None:
+        return "–"
+    return value if isinstance(value, str) else f"{value:.{digits}f}"
+
+
+def _notes(table: Table) -> list[str]:
+    return [f"({number}) {note.row}, {note.column}: {note.reason}" for number, note in enumerate(table.notes, 1)]
+
+
+def _is_strong(value: str) -> bool:
+    return isinstance(value, Figure) and value.strong
+
+
+def _numeric(table: Table) -> list[bool]:
+    """Return for each column whether it holds numbers."""
+    return [any(isinstance(row[place], (float, Figure)) for row in table.rows) for place in range(len(table.header))]
+
+
+def _markdown(table: Table) -> str:
+    def cell(value: str) -> str:
+        text = value.replace("|", r"\|")
+        return f"**{text}**" if _is_strong(value) else text
+
+    def line(values: Sequence[str]) -> str:
+        return "| " + " | ".join(map(cell, values)) + " |"
+
+    rule = "|---" + "".join("|---:" if numeric else "|---" for numeric in _numeric(table)[1:]) + "|"
+    notes = [text for note in _notes(table) for text in (note, "")]
+    return "\n".join([f"## {table.title}", "", line(table.header), rule, *map(line, _cells(table)), "", *notes])
+
+
+_LATEX = {"\\": r"\textbackslash{}", **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "~": r"\textasciitilde{}"}
+_LATEX |= {"^": r"\textasciicircum{}", "→": r"$\to$", "–": "--", "≈": r"$\approx$", "≥": r"$\ge$", "×": r"$\times$"}
+
+
+def _latex(table: Table) -> str:
+    def escaped(text: str) -> str:
+        return "".join(_LATEX.get(sign, sign) for sign in text)
+
+    def cell(value: str) -> str:
+        return rf"\textbf{{{escaped(value)}}}" if _is_strong(value) else escaped(value)
+
+    def line(values: Sequence[str]) -> str:
+        return "    " + " & ".join(map(cell, values)) + r" \\"
+
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\begin{tabular}{" + "".join("r" if numeric else "l" for numeric in _numeric(table)) + r"} \toprule",
+            line(table.header) + r" \midrule",
+            *map(line, _cells(table)),
+            r"    \bottomrule",
+            r"\end{tabular}",
+            r"\caption{" + escaped(". ".join([table.title, *_notes(table)])) + "}",
+            r"\end{table}",
+            "",
+        ]
+    )
