@@ -1,8 +1,8 @@
-"""What a benchmark measures and what is kept of it: a plan of keys, and a record for each in docs/results/data.
+"""Benchmarks: a plan of keys, and one record for each key in docs/results/data.
 
-A record is one line of JSON: the key, what was measured, and where it comes from. `code` identifies the library that
-was measured, so that a run skips what the present code has measured already. A record with `transcribed` was copied
-from a page of before there were such files, as printed there at `commit`; the next run replaces it.
+A record is one line of JSON with the key, the measurements and their provenance. `code` identifies the version of the
+library that was measured, so that a run skips keys that the current code has already measured. Records with
+`transcribed` were copied from older pages, as printed there at `commit`; the next run replaces them.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _DIGITS = 6
 
 
 class Benchmark:
-    """A plan, how to measure one key of it, and the records that are kept.
+    """A plan of keys, a function that measures one key, and the saved records.
 
     Attributes
     ----------
     name : str
         The records are in ``docs/results/data/NAME.jsonl``.
     plan : list of dict
-        The keys, in the order in which records are kept. All have the same fields.
+        The keys, in the order in which records are saved. All have the same fields.
     measure : callable
-        Takes the fields of a key, returns a dict of what it measured.
+        Takes the fields of a key and returns a dict of measurements.
     minutes : int
-        How long the whole plan takes on two cores, about.
+        The approximate time of the whole plan on two cores.
     obstacle : callable, optional
-        Returns why nothing can be measured here, or None.
+        Returns the reason why nothing can be measured on this machine, or None.
     """
 
     def __init__(self, name, plan, measure, *, minutes, obstacle=None):
@@ -53,7 +53,7 @@ class Benchmark:
 
     @cached_property
     def records(self):
-        """The record of each key that has one, in the order of the plan; of two, the later."""
+        """The latest record of each key that has one, in the order of the plan."""
         found = {self._identity(record): record for record in _read(self.path)}
         return [found[key] for key in map(self._identity, self.plan) if key in found]
 
@@ -66,7 +66,7 @@ class Benchmark:
         return next(iter(self.find(**fields)), None)
 
     def one(self, **fields):
-        """Return the record with these fields, which a page needs."""
+        """Return the record with these fields, or raise an error if there is none."""
         record = self.get(**fields)
         if record is None:
             raise LookupError(f"{self.name} has no record with {_shown(fields)}: make results RUN={self.name}")
@@ -78,7 +78,7 @@ class Benchmark:
         return [key for key in self.plan if self._identity(key) not in there]
 
     def run(self, keys=None, *, again=False):
-        """Measure what the present code has not measured, keep every record at once; return how many keys failed."""
+        """Measure what the current code has not measured, save each record at once, return the number of failures."""
         if self.obstacle():
             print(f"{self.name}: not measured, {self.obstacle()}", flush=True)
             return 0
@@ -95,19 +95,19 @@ class Benchmark:
         return failed
 
     def main(self):
-        """Run what the command line asks for: all of the plan, or the keys that its options choose."""
+        """Run the command line: measure the whole plan, or the keys that the options select."""
         parser = argparse.ArgumentParser(
-            description=f"Measure into {self.path.relative_to(ROOT)} what the present code has not measured yet."
+            description=f"Measure what the current code has not measured yet into {self.path.relative_to(ROOT)}."
         )
         for field in self.fields:
             values = ", ".join(dict.fromkeys(str(key[field]) for key in self.plan))
-            help = f"only these; * stands for anything. There are: {values}".replace("%", "%%")
+            help = f"measure only these; * matches anything. Values: {values}".replace("%", "%%")
             parser.add_argument(f"--{field}", nargs="+", metavar=field.upper(), help=help)
-        parser.add_argument("--again", action="store_true", help="measure also what this code has measured already")
+        parser.add_argument("--again", action="store_true", help="measure again what the current code has measured")
         given = vars(parser.parse_args())
         keys = [key for key in self.plan if all(_chosen(key[field], given[field]) for field in self.fields)]
         if not keys:
-            parser.error("the plan has no such key; --help lists what there is")
+            parser.error("the plan has no such key; --help lists the values")
         raise SystemExit(min(self.run(keys, again=given["again"]), 1))
 
     def _measure(self, key):
@@ -116,7 +116,7 @@ class Benchmark:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", fipp.FippWarning)
                 measured = rounded(self.measure(**key))
-        except Exception:  # one key's failure must not cost the others
+        except Exception:  # a failure must not stop the other keys
             traceback.print_exc()
             return False
         record = {**key, **measured, **_provenance(time.perf_counter() - started)}
@@ -126,7 +126,7 @@ class Benchmark:
         return True
 
     def _rewrite(self):
-        """Put the file in the order of the plan, one record for each key."""
+        """Rewrite the file in the order of the plan, with one record per key."""
         vars(self).pop("records", None)
         KEPT.mkdir(parents=True, exist_ok=True)
         with atomic_path(self.path) as temporary:
@@ -138,7 +138,7 @@ class Benchmark:
 
 @cache
 def fingerprint():
-    """Identify the library's code, without comments, docstrings, and the command line, which measures nothing."""
+    """Return a hash of the library's code without comments, docstrings and the command line, which is not measured."""
     digest = hashlib.sha256()
     for path in sorted(SOURCE.rglob("*.py")):
         name = path.relative_to(SOURCE).as_posix()
@@ -152,7 +152,7 @@ def fingerprint():
 
 
 def rounded(value):
-    """Return the value with six digits, which is more than can be trusted, and as JSON can hold it."""
+    """Return the value rounded to six digits and converted for JSON."""
     if isinstance(value, dict):
         return {name: rounded(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -166,7 +166,7 @@ def rounded(value):
 def _read(path):
     if not path.exists():
         return
-    *lines, _cut = path.read_text(encoding="utf-8").split("\n")  # a line without its end was being written
+    *lines, _cut = path.read_text(encoding="utf-8").split("\n")  # an incomplete last line was being written
     for line in lines:
         yield json.loads(line)
 

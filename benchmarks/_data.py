@@ -1,4 +1,4 @@
-"""The vectors and XLING dictionaries in ../shared/data that benchmarks read, and how they are scored on them."""
+"""The vectors and XLING dictionaries in ../shared/data that benchmarks use, and how alignments are scored on them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAIRS = {
     "ru-en": ("ru.navecnews300", "en.wink100", "en-ru"),
     "fr-en100": ("fr.spacymd300", "en.wink100", "en-fr"),
 }
-"""Vectors of both sides, and the folder of the dictionaries, by name. English has 300 dimensions or, en100, 100."""
+"""By name: the vectors of both sides and the folder of the dictionaries. en100 is English with 100 dimensions."""
 VISIBLE = ("en-fr", "en-ru", "en-fi", "fi-fr", "fi-ru")
 """One pair for each folder of dictionaries."""
 SIZES = ("1k", "5k")
@@ -54,7 +54,7 @@ def seed_rows(pair, size):
 
 
 def fitted(aligner, pair, rows, **more):
-    """Return the alignment by a copy of the aligner, and the seconds of its fit: by the clock and of processor."""
+    """Fit a copy of the aligner; return the alignment, and the wall and processor seconds of the fit."""
     source, target = sides(pair)
     clock, processor = time.perf_counter(), time.process_time()
     aligner = clone(aligner).fit(source.matrix, target.matrix, rows, **more)
@@ -74,7 +74,7 @@ def maps_with_intervals(alignment, pair):
 
 
 def columns(pairs=PAIRS, sizes=SIZES):
-    """Return the headings of a column for each pair and size, with the fields of their records."""
+    """Return column headings for all pairs and sizes, with the fields of their records."""
     return {f"{named(pair)} {size.upper()}": {"pair": pair, "size": size} for pair in pairs for size in sizes}
 
 

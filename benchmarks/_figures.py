@@ -1,4 +1,4 @@
-"""Figures that are drawn from records: what is drawn, and by what."""
+"""Figures that are drawn from records."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Figure:
     Attributes
     ----------
     name : str
-        Of the file.
+        The file name.
     data : callable
-        Returns what is drawn, as JSON can hold it; None if it has not been measured.
+        Returns the data to draw, as JSON; None if it has not been measured.
     draw : callable
         Draws it: ``draw(data, path)``.
     """
@@ -30,7 +30,7 @@ class Figure:
     draw: Callable[[Any, Path], None]
 
     def digest(self):
-        """Identify what is drawn and how; the bytes of the file differ between versions of matplotlib."""
+        """Return a hash of the data and the drawing function; the file depends on the version of matplotlib."""
         text = json.dumps(self.data(), sort_keys=True) + inspect.getsource(self.draw)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -42,7 +42,7 @@ def new_figure(width, height):
 
 
 def save(figure, path):
-    """Write a file; of SVG the same bytes whenever it is drawn."""
+    """Write the file; for SVG, the same figure always gives the same bytes."""
     import matplotlib
 
     path = Path(path)

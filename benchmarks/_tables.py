@@ -1,4 +1,4 @@
-"""Tables as Markdown, and figures as they are written in them."""
+"""Markdown tables, and how their figures are formatted."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def table(header, rows):
 
 
 def pivot(corner, rows, columns, cell):
-    """Return a table of ``cell(row, column)`` for the values of two dicts, which name rows and columns.
+    """Return a table of ``cell(row, column)`` for two dicts that map names to rows and columns.
 
-    A column that no row has a cell for is left out, then every row that lacks one.
+    Empty columns are dropped first, then every row with an empty cell.
     """
     cells = {name: [cell(row, column) for column in columns.values()] for name, row in rows.items()}
     shown = [place for place in range(len(columns)) if any(line[place] is not None for line in cells.values())]
@@ -31,20 +31,20 @@ def pivot(corner, rows, columns, cell):
 
 
 def short(value, digits=3):
-    """Return a share as it is printed, without the zero before the point; text as it is.
+    """Return a number without the zero before the point; text is returned unchanged.
 
     >>> short(0.6905), short(-0.0123), short("11 to 16")
     ('.691', '-.012', '11 to 16')
     """
     if isinstance(value, str):
         return value
-    # Of the digits that are kept, not of the float nearest to them: .6905 is .691.
+    # Round the decimal digits, not the nearest float: .6905 becomes .691.
     digits_kept = Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     return str(digits_kept).replace("0.", ".", 1)
 
 
 def both(record, digits=3):
-    """Return the scores by cosine and by CSLS; None without a record."""
+    """Return the scores by cosine / by CSLS, or None without a record."""
     if record is None:
         return None
     return " / ".join(short(_score(record[way]), digits) for way in ("cosine", "csls") if way in record)

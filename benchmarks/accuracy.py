@@ -1,7 +1,7 @@
-"""How accurate FIPP is on real vectors, setting by setting.
+"""The accuracy of FIPP on real vectors, setting by setting.
 
-Every setting is fitted on the training dictionary and scored on the test dictionary: mean average precision over the
-whole target vocabulary by cosine. Nothing is chosen here: all settings are shown.
+Each setting is fitted on the training dictionary and scored on the test dictionary by mean average precision (cosine,
+whole target vocabulary). Nothing is chosen here; all settings are shown.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ LEARNING = {
     "FIPP + self-learning 4,000": FIPP(self_learning=4000),
 }
 LEARNED = (("en-fr", "1k"), ("en-fr", "5k"), ("en-ru", "1k"), ("en-fi", "1k"))
-"""Where self-learning is scored on test pairs: for the README. The study and `self_learning.py` have more."""
+"""Columns in which the README shows self-learning. The study and `self_learning.py` have more."""
 SHRINKING = ("ru-en", "fr-en100")
-"""Pairs with more dimensions in the source than in the target."""
+"""Pairs whose source has more dimensions than the target."""
 OTHERS = tuple(pair for pair in _data.PAIRS if pair not in SHRINKING)
 
 
@@ -75,7 +75,7 @@ def score(pair, size, setting):
 
 
 def mean(setting):
-    """Return the mean over the pairs whose source has no more dimensions than the target."""
+    """Return the mean over the pairs whose source has at most as many dimensions as the target."""
     return _mean(OTHERS, setting)
 
 
@@ -95,7 +95,7 @@ def _table(pairs):
 
 
 def _mean(pairs, setting):
-    """Return the mean over all columns; None if one has not been measured."""
+    """Return the mean over all columns, or None if one has not been measured."""
     scores = [each["cosine"] for pair in pairs for each in benchmark.find(pair=pair, setting=setting)]
     return short(sum(scores) / len(scores)) if len(scores) == len(pairs) * len(_data.SIZES) else None
 

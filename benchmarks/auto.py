@@ -1,4 +1,4 @@
-"""How accurate `auto` is on real vectors: what it chose on held-out seed pairs, and what that scores on test pairs."""
+"""The accuracy of `auto` on real vectors: its choice on held-out seed pairs, and the score of that on test pairs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every method side by side, as `fipp compare` runs them: scores with intervals, seconds, memory.
+"""Every method side by side, as in `fipp compare`: scores with intervals, seconds, memory.
 
-Methods that learn from a seed are run on every pair and size, those that learn from nothing on English to French. Each
-runs in a process of its own; what is finished is kept in build/, so that an interrupted comparison goes on.
+Methods that learn from a seed run on every pair and size; those that learn from nothing run on English to French only.
+Each runs in its own process. Finished results are saved in build/, so an interrupted comparison can be resumed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from _tables import between, both, count, pivot, short, table
 import fipp
 from fipp.aligners import METHODS, VecMap
 
-# These take twenty minutes and more, or need torch; docs/methods.md has what they reach on fewer words.
+# These take twenty minutes or more, or need torch; docs/methods.md has their scores with fewer words.
 _LONG = ("vecmap-semi", "vecmap-identical", "vecmap-unsupervised", "muse-adversarial")
 _SMALLER = "vecmap-semi, 4,000 words"
 OURS = ("spectral", "self-learning", "local", "ranking", "unsupervised", "auto")
-"""Methods that nobody published before."""
+"""fipp's own methods."""
 WITHOUT_SEED = ("icp", "gwa", "unsupervised")
 FURTHER = ("en100-fr", "fr-en100")
 MEASURES = {
@@ -27,12 +27,12 @@ MEASURES = {
     "cosine p@1": ("cosine", "p@1"), "csls p@1": ("csls", "p@1"),
 }  # fmt: skip
 SIGNIFICANT = 0.05
-"""A difference from the best that chance makes at least so often is no difference."""
+"""Differences from the best with at least this p value are not significant."""
 _FEW = ("fipp", "procrustes", "proc-b", "cca", "pls", "dlv", "rcsls", "auto")
 
 
 def _methods(pair):
-    """Return the names of the methods that are run on a pair."""
+    """Return the names of the methods that run on a pair."""
     names = [name for name in METHODS if name not in _LONG and (pair == "en-fr" or name not in WITHOUT_SEED)]
     return [name for name in names if name in _FEW] if pair in FURTHER else [*names, _SMALLER]
 
@@ -60,7 +60,7 @@ def _compared(pair, size):
 
 
 def _told(score, compared):
-    """Return what the tables show of one method: scores with intervals, and which are near the best."""
+    """Return the figures of one method that the tables show: scores with intervals, and which are close to the best."""
     if score.error is not None:
         return {"error": score.error}
     told = {"learns from": score.pairs, "seconds": score.seconds, "memory": score.memory, "near": []}
@@ -82,7 +82,7 @@ benchmark = Benchmark("compare", PLAN, measure, minutes=150, obstacle=_data.obst
 
 
 def side_by_side(pair, size):
-    """Return all that is known of the methods on one pair; the best is bold, ≈ marks what is not clearly worse."""
+    """Return all figures for one pair; the best is bold, ≈ marks scores that are not significantly worse."""
     records = [record for record in benchmark.find(pair=pair, size=size) if "cosine p@1" in record]
     best = {name: max(record[name][0] for record in records) for name in MEASURES}
 
@@ -111,12 +111,12 @@ def overview():
 
 
 def further():
-    """Return the same between vectors of 100 and 300 dimensions of English and French."""
+    """Return the same between English vectors of 100 dimensions and French vectors."""
     return _scores(FURTHER, _FEW)
 
 
 def of(*methods):
-    """Return the scores of some methods from English, of 300 and if all were run there of 100 dimensions, to French."""
+    """Return the scores of some methods for English to French, with 100 dimensions too if all ran on these."""
     return _scores(("en-fr", "en100-fr") if set(methods) <= set(_FEW) else ("en-fr",), methods)
 
 
@@ -129,7 +129,7 @@ def score(pair, size, method):
 
 
 def best_other(pair, size):
-    """Return the best of the methods that are not ours, by cosine and by CSLS, with their names."""
+    """Return the best scores of the methods that are not ours, by cosine and by CSLS, with the names."""
     found = {way: max(_others(pair, size), key=lambda record, way=way: record[way][0]) for way in _data.WAYS}
     scores = [short(record[way][0]) for way, record in found.items()]
     names = [record["method"] for record in found.values()]
@@ -139,7 +139,7 @@ def best_other(pair, size):
 
 
 def best_score(pair, size):
-    """Return the best score by cosine of the methods that are not ours."""
+    """Return the best score by cosine among the methods that are not ours."""
     return short(max(record["cosine"][0] for record in _others(pair, size)))
 
 

@@ -1,4 +1,4 @@
-"""FIPP at every number of pairs: mean average precision by cosine from the first c pairs of the 5K dictionary."""
+"""FIPP by number of pairs: mean average precision by cosine, learned from the first c pairs of the 5K dictionary."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ benchmark = Benchmark("curve", PLAN, measure, minutes=10, obstacle=_data.obstacl
 
 
 def scores_table():
-    """Return the scores of every pair of languages; where it has fewer pairs, the last is of all that it has."""
+    """Return the scores of every language pair; the last column uses all pairs if there are fewer."""
 
     def cell(row, pairs):
         record = benchmark.get(**row, pairs=pairs)

@@ -1,7 +1,7 @@
-"""Which ε and which weights FIPP should have by default, decided on held-out pairs of the training dictionaries.
+"""The choice of FIPP's default ε and weights, on held-out pairs of the training dictionaries.
 
-A fifth of the 5K dictionary is held out: at random, or the last, whose words are rarer, as those of a test dictionary
-are. The first c of the other pairs are learned from. Scores are mean reciprocal ranks by cosine.
+A fifth of the 5K dictionary is held out: a random one, or the last one, whose words are rarer, like those of the test
+dictionary. The maps learn from the first c of the other pairs. Scores are mean reciprocal ranks by cosine.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ benchmark = Benchmark("defaults", PLAN, measure, minutes=25, obstacle=_data.obst
 
 
 def scores_table():
-    """Return for each setting its means, and how far it falls behind Procrustes where it falls behind most."""
+    """Return the means of each setting, and how far it falls behind Procrustes at most."""
     scores = {
         setting: np.array([record["cosine"] for record in benchmark.find(setting=setting)]) for setting in SETTINGS
     }
@@ -75,8 +75,8 @@ def scores_table():
         ]
         for setting, found in scores.items()
     ]
-    header = ["setting", "mean, 100 to 600 pairs", "mean, 1,000 pairs and more", "most behind Procrustes"]
-    return table([*header, "more than .005 behind it"], rows)
+    header = ["setting", "mean, 100 to 600 pairs", "mean, 1,000 pairs and more", "largest deficit to Procrustes"]
+    return table([*header, "deficit above .005"], rows)
 
 
 if __name__ == "__main__":

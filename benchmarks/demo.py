@@ -1,4 +1,4 @@
-"""The bundled demo: the picture of the README, and what `auto` tried and chose."""
+"""The bundled demo: the README's picture, and the candidates and choice of `auto`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ benchmark = Benchmark("demo", [{"method": "auto"}], measure, minutes=2)
 
 
 def trials_table():
-    """Return the best of what was tried, and FIPP and Procrustes wherever they stand; what was chosen is bold."""
+    """Return the best candidates, FIPP and Procrustes; the choice is bold."""
     record = benchmark.one(method="auto")
     trials = sorted(record["trials"], key=lambda trial: -trial["mrr"])
     shown = [trial for place, trial in enumerate(trials) if place < _BEST or trial["name"] in _NAMED]
@@ -47,7 +47,7 @@ def trials_table():
         ]
         for trial in shown
     ]
-    return table(["tried", "held-out MRR", "±"], rows)
+    return table(["candidate", "held-out MRR", "±"], rows)
 
 
 def score():

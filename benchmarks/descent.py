@@ -1,4 +1,4 @@
-"""Gradient descent against the low-rank approximation (appendix F of the paper): objectives, distances, scores."""
+"""Gradient descent compared with the low-rank approximation (the paper's appendix F): objectives, distances, scores."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def distance(name):
 
 
 def lines():
-    """Return the loss of every step that is shown, and the objectives that it is compared with."""
+    """Return the losses of the descent, and the objectives of the other solvers."""
     descended = benchmark.get(solver="sgd")
     if descended is None or "losses" not in descended:
         return None
@@ -76,7 +76,7 @@ def lines():
 def draw(lines, path):
     figure = new_figure(6, 3.5)
     axes = figure.subplots()
-    axes.plot(*zip(*lines["losses"], strict=True), label="Adam from $X_s$ on")
+    axes.plot(*zip(*lines["losses"], strict=True), label="Adam, starting from $X_s$")
     axes.axhline(lines["eigen"], color="C1", label="low-rank approximation (eigen)")
     axes.axhline(lines["linear"], color="C2", linestyle="--", label="best linear map (linear)")
     axes.set(xlabel="step", ylabel="FIPP objective", yscale="log", title=f"{PAIR}, {count(STEPS)} steps of Adam")

@@ -1,4 +1,4 @@
-"""Debian's package descriptions, trained on English and tested on French and Russian, by every method of alignment.
+"""Classification of Debian's package descriptions, trained on English, tested on French and Russian, by every method.
 
 Set DEBIAN_LISTS to a folder with Debian's lists; the head of examples/debian_descriptions.py says how to get them.
 """
@@ -19,7 +19,7 @@ from fipp.aligners import METHODS
 
 LANGUAGES = {"fr": "French", "ru": "Russian"}
 PAIRS = {"fr": "en-fr", "ru": "en-ru"}
-CLASSIFIERS = {"logistic": "logistic regression", "cnn": "CNN, mean of its trainings"}
+CLASSIFIERS = {"logistic": "logistic regression", "cnn": "CNN, mean of its runs"}
 ENGLISH, NOT_ALIGNED = "English itself", "not aligned"
 TRAININGS, TEXTS, LEAST = 3, 6000, 40
 
@@ -40,7 +40,7 @@ def _example():
 
 @cache
 def _corpora(language):
-    """Return the English texts to train on, the foreign ones to test on, and those of the same packages in English."""
+    """Return the English training texts, the foreign test texts, and the English texts of the same packages."""
     example, lists = _example(), Path(os.environ["DEBIAN_LISTS"])
     packages = example.read_packages(lists)
     english, foreign, rarest = (example.read_descriptions(lists, name) for name in ("en", language, "ru"))
@@ -76,14 +76,14 @@ benchmark = Benchmark("downstream", PLAN, measure, minutes=120, obstacle=obstacl
 
 
 def scores_table(language):
-    """Return F1 with intervals of every space in one language, and the trainings of the network."""
+    """Return F1 with intervals of every space in one language, and the training runs of the network."""
     rows = []
     for space in (ENGLISH, NOT_ALIGNED, *METHODS):
         logistic, cnn = (benchmark.get(language=language, space=space, classifier=name) for name in CLASSIFIERS)
         if logistic and cnn and "error" not in logistic:
             trainings = ", ".join(map(short, cnn["trainings"]))
             rows.append([space, _interval(logistic), _interval(cnn), trainings])
-    return table(["space", "logistic", "CNN", "its trainings"], rows)
+    return table(["space", "logistic", "CNN", "CNN, each run"], rows)
 
 
 def _interval(record):
@@ -96,7 +96,7 @@ def score(language, space, classifier):
 
 
 def drawn():
-    """Return F1, its interval and the trainings: by language, space and classifier."""
+    """Return F1, its interval and the training runs, by language, space and classifier."""
     found = {language: {} for language in LANGUAGES}
     for record in benchmark.records:
         if "error" not in record:
@@ -106,7 +106,7 @@ def drawn():
 
 
 def draw(found, path):
-    """Draw F1 with its interval for each method; small points are the trainings of the network."""
+    """Draw F1 with its interval for each method; small points are the training runs of the network."""
     figure = new_figure(9, 7)
     names = [name for name in (NOT_ALIGNED, *METHODS) if any(name in spaces for spaces in found.values())]
     for axes, (language, spaces) in zip(figure.subplots(1, 2, sharey=True), found.items(), strict=True):
@@ -119,12 +119,12 @@ def draw(found, path):
                 axes.plot(row["interval"], [place, place], color=colour, linewidth=1.5)
             each = [(f1, place) for place, row in shown for f1 in row["trainings"] if len(row["trainings"]) > 1]
             if each:
-                axes.plot(*zip(*each, strict=True), ".", color="black", markersize=3, label="each training")
+                axes.plot(*zip(*each, strict=True), ".", color="black", markersize=3, label="each run")
             label = f"English itself, {CLASSIFIERS[classifier].partition(',')[0]}"
             bound = spaces[ENGLISH][classifier]["micro_f1"]
             axes.axvline(bound, color=colour, linestyle="--", linewidth=1, label=label)
         chance = spaces[ENGLISH]["logistic"]["chance"]
-        axes.axvline(chance, color="grey", linestyle=":", linewidth=1, label="yes to everything")
+        axes.axvline(chance, color="grey", linestyle=":", linewidth=1, label="every section predicted")
         axes.set(title=f"English to {LANGUAGES[language]}", xlabel="micro-averaged F1", xlim=(-0.01, 0.58))
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.5, -0.5)

@@ -1,4 +1,4 @@
-"""How accurate `auto` is from 25 and from 100 random pairs of the 1K seed, draw by draw."""
+"""The accuracy of `auto` from 25 and from 100 random pairs of the 1K seed, for several draws."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ benchmark = Benchmark("few", PLAN, measure, minutes=15, obstacle=_data.obstacle)
 
 
 def draws_table():
-    """Return mean and least of the draws of each pair of languages."""
+    """Return the mean and minimum over the draws for each language pair."""
     rows = []
     for pair, pairs in DRAWS:
         records = benchmark.find(pair=pair, pairs=pairs)
         if not records:
             continue
         means, least = ({way: of([each[way] for each in records]) for way in _data.WAYS} for of in (fmean, min))
-        warned = sum(each["warned"] for each in records) if all("warned" in each for each in records) else "not kept"
+        recorded = all("warned" in each for each in records)
+        warned = sum(each["warned"] for each in records) if recorded else "not recorded"
         rows.append([_data.arrow(pair), pairs, len(records), both(means), both(least), warned])
-    return table(["vectors", "pairs", "draws", "mean", "least", "draws with a warning"], rows)
+    return table(["vectors", "pairs", "draws", "mean", "minimum", "draws with a warning"], rows)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How long FIPP takes to fit: the default solver against the published route and against its own matrix products.
+"""The speed of FIPP: the default solver compared with the published algorithm and with its matrix products alone.
 
-Every figure is measured end to end (preprocessing included), best of several repetitions; ratios are of one run. The
-floor is the time of the same matrix products alone. Peak memory is that of a fresh process which does only that fit,
-less what it held before.
+All times are end to end (including preprocessing) and the best of several repetitions; ratios are from one run. The
+floor is the time of the same matrix products alone. Peak memory is measured in a fresh process that only fits, minus
+what it used before.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ DENSE = FIPP(solver="eigen", eigen_method="dense")
 
 
 def english_french():
-    """Real vectors and their 4,513 seed pairs."""
+    """Return real vectors and their 4,513 seed pairs."""
     source, target = _data.sides("en-fr")
     return source.matrix, target.matrix, _data.seed_rows("en-fr", "5k")
 
 
 def synthetic(n, d=300, seed=0):
-    """Two related spaces with a spectrum that falls as those of word vectors do, every row a pair."""
+    """Return two related spaces with a spectrum like that of word vectors; every row is a pair."""
     rng = np.random.default_rng(seed)
     scale = (np.arange(1, d + 1) ** -0.4).astype(np.float32)
     X = rng.standard_normal((n, d), dtype=np.float32) * scale
@@ -43,7 +43,7 @@ def synthetic(n, d=300, seed=0):
 
 
 def products(X, Y, pairs):
-    """Return a function that does the matrix products of a default fit and nothing else: the floor."""
+    """Return a function that computes only the matrix products of a default fit: the floor."""
     d1, c = X.shape[1], len(pairs)
     stacked = np.concatenate([X[pairs[:, 0]], Y[pairs[:, 1]]], axis=1)
     Q = stacked[:, :d1].copy()
@@ -75,7 +75,7 @@ def products(X, Y, pairs):
 
 
 def best_of(run, repetitions):
-    """Return the seconds of the fastest run, after one that warms up."""
+    """Return the seconds of the fastest run, after a warm-up run."""
     run()
     return min(seconds_of(run) for _ in range(repetitions))
 
@@ -87,7 +87,7 @@ def seconds_of(run):
 
 
 def peak_memory(aligner, X, Y, pairs):
-    """Return the bytes that a fit adds to what its data takes, in a process of its own, and its seconds."""
+    """Return the memory that a fit adds to its data, measured in its own process, and its seconds."""
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
 
@@ -128,10 +128,10 @@ PLAN = [{"pairs": pairs} for pairs in (*COLUMNS, MANY)]
 benchmark = Benchmark("fit", PLAN, measure, minutes=8, obstacle=_data.obstacle)
 ROWS = {
     "default solver": ("seconds", "{:.2g} s"),
-    "memory beside the vectors": ("memory", "{:,.0f} MB"),
-    "against the same matrix products alone": ("to products", "{:.1f} ×"),
-    "published route, dense: times as long": ("dense", "{:.0f} ×"),
-    "5 × 5 grid of ε and λ, in single fits": ("grid", "{:.1f}"),
+    "memory beyond the vectors": ("memory", "{:,.0f} MB"),
+    "time relative to its matrix products alone": ("to products", "{:.1f} ×"),
+    "time of the published algorithm (dense), relative to the default": ("dense", "{:.0f} ×"),
+    "time of a 5 × 5 grid of ε and λ, in single fits": ("grid", "{:.1f}"),
 }
 
 
@@ -141,7 +141,7 @@ def speed_table():
 
 
 def shown(pairs, name):
-    """Return one figure as the table has it."""
+    """Return one figure as in the table."""
     value = benchmark.one(pairs=pairs)[name]
     template = next(template for field, template in ROWS.values() if field == name)
     return value if isinstance(value, str) else template.format(value / 1e6 if name == "memory" else value)

@@ -1,8 +1,8 @@
-"""How much each correction for hubs helps on real vectors.
+"""The gain of each correction for hubs on real vectors.
 
-The map is Procrustes after isotropic preprocessing. β of the inverted softmax is chosen by the mean reciprocal rank of
-a fifth of the training dictionary, held out from a first map; then the map is fitted to all of it and the test
-dictionary ranked. Nothing is chosen on the test dictionary.
+The map is Procrustes with isotropic preprocessing. β of the inverted softmax is chosen by the mean reciprocal rank of a
+fifth of the training dictionary, held out from a first map; then the map is fitted on the whole dictionary and scored
+on the test dictionary. Nothing is chosen on the test dictionary.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def unit(matrix):
 
 
 def log_means(keys, bank):
-    """Return log(mean of exp(β cos)) / β for every β and key at once; float32 will do to choose."""
+    """Return log(mean of exp(β cos)) / β for all β and keys at once; float32 is precise enough for choosing."""
 
     def work(rows):
         total = np.zeros((len(BETAS), rows.stop - rows.start))
@@ -44,7 +44,7 @@ def reciprocal_rank(cosines, golds, offsets):
 
 
 def choose(source, target, pairs):
-    """Return β of the inverted softmax over one bank and over two, chosen on pairs held out of these."""
+    """Return β of the inverted softmax over one bank and over two, chosen on held-out pairs."""
     words = np.unique(pairs[:, 0])
     held = np.isin(pairs[:, 0], np.random.default_rng(0).permutation(words)[: len(words) // 5])
     fitted = clone(MAP).fit(source.matrix, target.matrix, pairs[~held])

@@ -1,9 +1,8 @@
-"""How long text vectors take to load and to save: fipp against gensim, np.loadtxt and a plain Python loop.
+"""The speed of loading and saving text vectors: fipp compared with gensim, np.loadtxt and a plain Python loop.
 
-A file of random vectors, 200,000 × 300, is loaded by each way in a fresh process. Seconds are those of the load alone,
-imports aside. Peak memory is what the load adds to the process. np.loadtxt and the loop read a tenth of the rows, and
-their seconds and memory are multiplied. On a machine that does other work at the same time, compare the processor
-seconds, which are those of all threads together.
+Each reader loads a file of 200,000 × 300 random vectors in a fresh process. Seconds cover the load alone, without
+imports. Peak memory is what the load adds to the process. np.loadtxt and the loop read a tenth of the rows, and their
+seconds and memory are multiplied by ten. On a busy machine, compare the processor seconds, which cover all threads.
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ from _tables import table
 
 ROWS, DIMENSIONS = 200_000, 300
 SHARE = 10
-"""The slow ways read one row in so many."""
+"""The slow readers read only one row in this many."""
 
 
 @cache
 def folder():
-    """Return the folder of the file and the cache, which is removed when this process ends."""
+    """Return the folder for the file and the cache, which is removed when this process ends."""
     return tempfile.TemporaryDirectory()
 
 
 @cache
 def vector_file():
-    """Write random vectors with the sizes that word vectors have, each number in its shortest form; return the path."""
+    """Write random vectors of the size of word vectors, each number in its shortest form, and return the path."""
     from fipp import Vectors
 
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((ROWS, DIMENSIONS), dtype=np.float32) * np.float32(0.1)
     path = Path(folder().name, "vectors.vec")
     Vectors([f"word{row}" for row in range(ROWS)], matrix).save(path)
-    time.sleep(2.5)  # a file that has just changed is not cached
+    time.sleep(2.5)  # fipp does not cache a file that has just changed
     return path
 
 
@@ -134,7 +133,7 @@ def _measure_apart(way, path, cache):
 
 
 def measure_here(way, path):
-    """Work once and print seconds, processor seconds and the bytes added at the peak; what the fresh process does."""
+    """Run once in the fresh process and print seconds, processor seconds and the bytes added at the peak."""
     work = WAYS[way](path)
     before, peak, done = resident(), [0], threading.Event()
 
@@ -154,7 +153,7 @@ def measure_here(way, path):
 
 
 def resident():
-    """Return the memory of this process; pages of a mapped file that were touched count too."""
+    """Return the memory of this process, including the pages of mapped files that were read."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -171,7 +170,7 @@ def seconds_table():
 
 
 def against_gensim(way):
-    """Return how many times as fast as gensim a way is, by processor seconds."""
+    """Return how many times as fast as gensim a reader is, by processor seconds."""
     gensim, ours = (benchmark.one(way=name)["processor"] for name in (list(WAYS)[4], way))
     return f"{float(f'{gensim / ours:.2g}'):,.0f}"
 

@@ -1,4 +1,4 @@
-"""The table of the README, of what other benchmarks have measured."""
+"""The README's table, rendered from the records of other benchmarks."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def _setting(name):
 ROWS = {
     "Procrustes, unit length": _setting("Procrustes, unit length"),
     'FIPP as published (`method="fipp-published"`)': _setting("FIPP as published"),
-    "the same, `self_learning=4000`": _setting("FIPP as published + self-learning 4,000"),
+    "FIPP as published, `self_learning=4000`": _setting("FIPP as published + self-learning 4,000"),
     'FIPP (`method="fipp"`)': _setting("FIPP"),
-    "the same, `self_learning=4000`, pairs that choose each other": _setting("FIPP + self-learning 4,000"),
-    "best of the other published methods ([side by side](docs/results/methods.md))": compare.best_score,
+    "FIPP, `self_learning=4000`": _setting("FIPP + self-learning 4,000"),
+    "best other published method ([side by side](docs/results/methods.md))": compare.best_score,
     '`method="auto"`, the default': lambda pair, size: f"**{auto.by_cosine(pair, size)}**",
-    "the same without any pairs, from words spelled alike": lambda pair, size: unsupervised.by_cosine(pair),
+    "`auto` without known pairs, starting from words spelled alike": lambda pair, size: unsupervised.by_cosine(pair),
 }
 
 

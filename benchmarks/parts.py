@@ -1,4 +1,4 @@
-"""What each part of `auto` is worth on real vectors: scores on test pairs, part by part, each with its defaults."""
+"""The gain of each part of `auto` on real vectors: scores on test pairs, each part with its defaults."""
 
 from __future__ import annotations
 

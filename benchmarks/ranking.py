@@ -1,6 +1,6 @@
-"""What refinement by ranking is worth on real vectors, from several starts.
+"""The gain of refinement by ranking on real vectors, from several starts.
 
-The number of steps is chosen on held-out pairs of the training dictionary; the test dictionary is looked at once.
+The number of steps is chosen on held-out pairs of the training dictionary; the test dictionary is used once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fipp import FIPP, Procrustes, Ranking, Spectral
 
 STARTS = {"fipp": FIPP(), "spectral": Spectral(), "procrustes": Procrustes()}
 COLUMNS = {("en-fr", "1k"): 3, ("en-fr", "5k"): 3, ("en-ru", "5k"): 2, ("en-fi", "5k"): 2}
-"""How many of the starts are refined for each pair and size."""
+"""The number of starts for each pair and size."""
 
 
 def measure(pair, size, start):
@@ -39,14 +39,14 @@ benchmark = Benchmark("ranking", PLAN, measure, minutes=15, obstacle=_data.obsta
 
 
 def scores_table():
-    header = ["pairs", "start", "steps", "held out: start", "refined", "test: start", "refined", "seconds"]
+    header = ["pairs", "start", "steps", "held-out: start", "held-out: refined", "test: start", "test: refined"]
     rows = [
         [f"{record['pair']} {record['size'].upper()}", record["start"], record["steps"]]
         + [short(score, 4) for score in record["held out"]]
         + [both(record["before"], 4), both(record["after"], 4), f"{record['processor']:.0f}"]
         for record in benchmark.records
     ]
-    return table(header, rows)
+    return table([*header, "seconds"], rows)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,19 @@
 """Write every table and figure of the documentation from the records in docs/results/data.
 
     python benchmarks/results.py                        # render all pages and figures
-    python benchmarks/results.py --check                # only say what would change; the tests do the same
-    python benchmarks/results.py --run all              # first measure what the present code has not measured
-    python benchmarks/results.py --run auto compare     # … of these benchmarks
+    python benchmarks/results.py --check                # only report what would change, like the tests
+    python benchmarks/results.py --run all              # first measure what the current code has not measured
+    python benchmarks/results.py --run auto compare     # … only these benchmarks
 
-In a page, a table stands between two comments, and a single figure between two others, wherever in a line but at its
-beginning, where GitHub would take the whole line for HTML:
+In a page, tables and single figures are enclosed in comments. A single figure must not start a line, because GitHub
+would then treat the whole line as HTML:
 
     <!-- results: accuracy.table() -->
     <!-- end of results -->
 
     a mean of <!-- = accuracy.mean("FIPP") -->.406<!-- /= -->
 
-Both name a function of a benchmark, with text or numbers as arguments.
+Both call a function of a benchmark with text or numbers as arguments.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FIGURE_IN_TABLE = re.compile(r"^\|.*\d.*", re.MULTILINE)
 
 @cache
 def modules():
-    """Return the benchmarks, and what else pages may ask for, by name."""
+    """Return the benchmarks, and the other modules that pages may call, by name."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
     return {name: import_module(name) for name in names if name != "results"}
 
@@ -56,35 +56,35 @@ def figures():
 
 
 def pages():
-    """Return the pages that have results, or may have."""
+    """Return the pages that may contain results."""
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def rendered(text):
-    """Return the text of a page with all its results written anew."""
+    """Return the text of a page with all results rendered again."""
     if misplaced := AT_LINE_START.search(text):
-        raise ValueError(f"a figure stands at the beginning of a line, which is HTML for GitHub: {misplaced[0]}")
+        raise ValueError(f"a figure starts a line, which GitHub would treat as HTML: {misplaced[0]}")
     text = BLOCK.sub(lambda found: f"{found[1]}\n{_called(found[2])}\n\n{found[3]}", text)
     return INLINE.sub(lambda found: f"{found[1]}{_called(found[2])}{found[3]}", text)
 
 
 def outside(text):
-    """Return the rows of tables with figures that no command writes."""
+    """Return the table rows with figures that are not rendered by a command."""
     return FIGURE_IN_TABLE.findall(BLOCK.sub("", text))
 
 
 def plan_table():
-    """Return what there is to measure, how much of it, and how long it takes."""
+    """Return all benchmarks with their numbers of records and minutes."""
     rows = [
         [f"`{name}`", module.__doc__.splitlines()[0], count(len(module.benchmark.plan)), module.benchmark.minutes]
         for name, module in modules().items()
         if hasattr(module, "benchmark")
     ]
-    return table(["name", "what it measures", "records", "minutes"], rows)
+    return table(["name", "content", "records", "minutes"], rows)
 
 
 def changes():
-    """Return what is not as the records have it: text of pages by path, and figures to draw."""
+    """Return what differs from the records: the new text of pages by path, and the figures to draw."""
     texts = {path: path.read_text(encoding="utf-8") for path in pages()}
     new = {path: rendered(text) for path, text in texts.items()}
     drawn = json.loads(DIGESTS.read_text()) if DIGESTS.exists() else {}
@@ -97,7 +97,7 @@ def changes():
 
 
 def render():
-    """Write the pages and draw the figures that are not as the records have them."""
+    """Write the pages and draw the figures that differ from the records."""
     changed, undrawn = changes()
     for path, text in changed.items():
         path.write_text(text, encoding="utf-8")
@@ -109,10 +109,10 @@ def render():
 
 
 def run(names, again):
-    """Run benchmarks one after the other, each in a process of its own; return how many failed."""
+    """Run benchmarks one after the other, each in its own process, and return the number of failures."""
     unknown = [name for name in names if name not in benchmarks()]
     if unknown:
-        sys.exit(f"there is no benchmark {unknown[0]!r}; there are {', '.join(benchmarks())}")
+        sys.exit(f"there is no benchmark {unknown[0]!r}; the benchmarks are {', '.join(benchmarks())}")
     script = Path(__file__).parent
     commands = [[sys.executable, str(script / f"{name}.py"), *(["--again"] if again else [])] for name in names]
     return sum(subprocess.run(command).returncode != 0 for command in commands)
@@ -120,16 +120,14 @@ def run(names, again):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 if something would change")
-    parser.add_argument(
-        "--run", nargs="+", metavar="NAME", default=[], help="measure first: names of benchmarks, or all"
-    )
-    parser.add_argument("--again", action="store_true", help="measure also what the present code has measured already")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if something would change")
+    parser.add_argument("--run", nargs="+", metavar="NAME", default=[], help="first run these benchmarks, or all")
+    parser.add_argument("--again", action="store_true", help="measure again what the current code has measured")
     given = parser.parse_args()
     names = list(benchmarks()) if given.run == ["all"] else given.run
     failed = run(names, given.again)
     for benchmark in benchmarks().values():
-        vars(benchmark).pop("records", None)  # other processes have written since
+        vars(benchmark).pop("records", None)  # other processes have written new records
     if given.check:
         changed, undrawn = changes()
         found = [*changed, *(IMAGES / figure.name for figure in undrawn)]
@@ -141,7 +139,7 @@ def main():
 
 
 def _called(expression):
-    """Call the function of a benchmark that a page names."""
+    """Call the function that a page names."""
     found = CALL.fullmatch(expression)
     if not found:
         raise ValueError(f'{expression!r} is not a call such as accuracy.mean("FIPP")')

@@ -1,8 +1,8 @@
-"""How fast the ten nearest neighbours of whole vocabularies are found, by cosine and by CSLS, and by whom.
+"""The speed of nearest-neighbour search in whole vocabularies, by cosine and by CSLS, compared with numpy and faiss.
 
-All take the same random vectors, each in a process of its own, which also gives its peak memory beside the vectors
-(Linux only). Times stand beside the time of the product of the two matrices alone, in tiles, by as many threads, with
-nothing done with it. Compare processor seconds: other work on the machine slows down some more than others.
+All use the same random vectors, each in its own process, which also measures its peak memory beyond the vectors (Linux
+only). For reference, the matrix product alone is timed, in tiles and with as many threads. Compare processor seconds,
+because other work on the machine slows down some more than others.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TILE = 1024
 DIMENSIONS = 300
 SIZE, LARGE = 50_000, 200_000
 COMPARED = 1000
-"""Queries whose neighbours are compared with those that fipp finds for them alone."""
+"""The number of queries whose neighbours are compared with fipp's."""
 
 
 def vectors(size):
-    """Two vocabularies that share most of what they are, at unit length."""
+    """Return two similar vocabularies of unit length."""
     rng = np.random.default_rng(0)
     source = rng.standard_normal((size, DIMENSIONS), dtype=np.float32)
     target = source + rng.standard_normal((size, DIMENSIONS), dtype=np.float32)
@@ -39,7 +39,7 @@ def vectors(size):
 
 
 def product(source, target):
-    """Multiply in tiles of the size at which single-threaded BLAS is fastest here, each thread into one buffer."""
+    """Multiply in tiles of the size that is fastest for single-threaded BLAS here, with one buffer per thread."""
     buffers = threading.local()
 
     def multiply(part):
@@ -74,7 +74,7 @@ def numpy_loop(source, target):
 
 
 def numpy_csls(source, target):
-    """Take the usual two passes: the means of the targets, then scores."""
+    """Use the usual two passes: the means of the targets, then the scores."""
     means = [
         np.partition(target[rows] @ source.T, -K, axis=1)[:, -K:].mean(axis=1) for rows in row_blocks(len(target), 1024)
     ]
@@ -97,7 +97,7 @@ def faiss_flat(source, target):
 
 
 def faiss_csls(source, target):
-    """Take the means of both sides by faiss, then scores by numpy: three products."""
+    """Compute the means of both sides with faiss, then the scores with numpy: three products."""
     import faiss
 
     means = []
@@ -159,7 +159,7 @@ benchmark = Benchmark("retrieve", PLAN, measure, minutes=15, obstacle=obstacle)
 
 
 def speed_table(kind):
-    """Return the times of one way to score, beside that of fipp."""
+    """Return the times for one kind of score, relative to fipp's."""
     ours = benchmark.one(size=SIZE, way=f"{kind}, fipp")["processor"]
     shown = (kind, "product") if kind == "cosine" else kind
     records = [record for record in benchmark.find(size=SIZE) if record["way"].startswith(shown)]
@@ -172,13 +172,14 @@ def speed_table(kind):
         ]
         for record in records
     ]
-    return table(["", "processor seconds", "to fipp", "peak MB beside the vectors"], rows)
+    return table(["", "processor seconds", "relative to fipp", "peak MB beyond the vectors"], rows)
 
 
 def large(way):
     """Return seconds and memory for 200,000 vectors on each side."""
     record = benchmark.one(size=LARGE, way=way)
-    return f"{record['processor']:.0f} processor seconds, {count(round(record['memory'] / 1e6))} MB beside the vectors"
+    memory = count(round(record["memory"] / 1e6))
+    return f"{record['processor']:.0f} processor seconds and {memory} MB beyond the vectors"
 
 
 if __name__ == "__main__":

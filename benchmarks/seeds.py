@@ -1,8 +1,8 @@
-"""How good a map is without a dictionary: from CLDR names, equal words, equal numerals and cognates.
+"""The quality of maps without a dictionary: from CLDR names, identical words, equal numerals and cognates.
 
-"Right" is the share of the pairs found that the XLING 5K training dictionary has, of those whose source word it has;
-many that it has not are other translations or forms of the right word. Pairs whose source word is in the test
-dictionary are left out of the seed, as they are in XLING.
+"Right" is the share of the found pairs that the XLING 5K training dictionary confirms, of those whose source word it
+contains; many others are different translations or forms of the right word. Seeds exclude pairs whose source word is in
+the test dictionary, as in XLING.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SEEDS = {
     "CLDR + cognates": lambda *given: SEEDS["CLDR names"](*given) + SEEDS["cognates"](*given),
     "CLDR + identical": lambda *given: SEEDS["CLDR names"](*given) + SEEDS["identical"](*given),
 }
-# To Russian, what is not among these adds nothing: its vocabulary has no numerals.
+# The other seeds add nothing for Russian, whose vocabulary has no numerals.
 SHORT = ("XLING 1K", "CLDR names", "identical", "cognates", "cognates, distance 0.25", "cognates, equal only")
 SHORT += ("CLDR + cognates",)
 RUNS = {
@@ -44,7 +44,7 @@ RUNS = {
     ("en-ru", 20_000): (SHORT, ("XLING 1K", "CLDR + cognates")),
     ("en-ru", 0): (("XLING 1K", "CLDR names", "cognates", "CLDR + cognates"), ()),
 }
-"""By pair of languages and limit of words: the seeds, and those of them that `auto` is run on too."""
+"""By language pair and word limit: the seeds, and those that also run with `auto`."""
 
 
 @cache
@@ -55,7 +55,7 @@ def _sides(pair, limit):
 
 @cache
 def _seed(pair, limit, name):
-    """Return the seed without words of the test dictionary, and what is known of it."""
+    """Return the seed without words of the test dictionary, and its counts."""
     source, target = _sides(pair, limit)
     found = SEEDS[name](source, target, pair).filter(source, target)
     held_out = {word for word, _ in _data.dictionary(pair, "test.2k")}
@@ -87,7 +87,7 @@ benchmark = Benchmark("seeds", PLAN, measure, minutes=25, obstacle=_data.obstacl
 
 
 def scores_table(pair, limit):
-    """Return what every seed is worth with FIPP."""
+    """Return the scores of FIPP with every seed."""
     rows = []
     for seed in RUNS[pair, limit][0]:
         plain, learned = (
@@ -118,7 +118,7 @@ def score(pair, limit, seed, method):
 
 
 def _right(record):
-    """Return the share of right pairs; XLING's own seed is not judged by itself, and of no pairs there is no share."""
+    """Return the share of right pairs; XLING's own seeds and seeds without judged pairs have none."""
     right, judged = record["right"], record["judged"]
     if record["seed"].startswith("XLING") or not judged:
         return "not judged"

@@ -1,4 +1,4 @@
-"""Which pairs FIPP's self-learning should add, decided on held-out pairs of the training dictionaries."""
+"""The choice of the pairs that FIPP's self-learning adds, on held-out pairs of the training dictionaries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fipp import FIPP, Alignment, Lexicon
 from fipp.aligners._holdout import held_out_parts
 
 FOLDS = {"1k": {"folds": 5}, "5k": {"holdout": 0.2}}
-"""A fifth of the words of 5K is as many as all of 1K."""
+"""A fifth of 5K has as many words as all of 1K."""
 NONE = "no self-learning"
 RULES, ADDED = ("mutual", "one-to-one", "one-way"), (4_000, 14_000)
 SETTINGS = {NONE: (RULES[0], 0)} | {f"{rule}, {count(added)}": (rule, added) for rule in RULES for added in ADDED}
@@ -39,7 +39,7 @@ def _parts(pair, size):
 
 @cache
 def _induced(pair, size, part, rule):
-    """Return the pairs that are added by the rule, the most similar first; fewer of them are the first of these."""
+    """Return the pairs that the rule adds, the most similar first."""
     source, target = _data.sides(pair)
     rows = _data.seed_rows(pair, size)[~_parts(pair, size)[part]]
     aligner = FIPP(self_learning=max(ADDED), self_learning_rule=rule)
@@ -56,7 +56,7 @@ benchmark = Benchmark("self_learning", PLAN, measure, minutes=90, obstacle=_data
 
 
 def table():
-    """Return the held-out scores of every rule, and their means over the pairs of languages."""
+    """Return the held-out scores of every rule, and their means over the language pairs."""
 
     def cell(setting, column):
         records = benchmark.find(setting=setting, **column)
@@ -69,7 +69,7 @@ def table():
 
 
 def added_table():
-    """Return how many pairs each rule finds of those asked for."""
+    """Return how many of the requested pairs each rule finds."""
 
     def cell(setting, column):
         record = benchmark.get(setting=setting, **column)

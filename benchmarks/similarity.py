@@ -1,7 +1,7 @@
-"""Word similarity before and after alignment, English to French from the 5K seed, method by method.
+"""Word similarity before and after alignment, for every method, English to French with the 5K seed.
 
-Spearman's correlation of cosines with human scores for the English sets, and across the two languages; for FIPP and
-Procrustes also how sure the scores of bilingual lexicon induction are.
+Spearman's correlation of cosines with human scores for the English sets and across the two languages; for FIPP and
+Procrustes also the uncertainty of the scores of bilingual lexicon induction.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SETS = {
 ACROSS = "across, RG-65"
 BEFORE, PREPARED = "before", "FIPP's preprocessing alone"
 JUDGED = ("fipp", "procrustes")
-# As in docs/results/downstream.md: at their 20,000 words these take twenty minutes each.
+# As in docs/results/downstream.md: with the default of 20,000 words, these take twenty minutes each.
 SMALLER = {f"vecmap-{mode}": {"max_words": 4000} for mode in ("semi", "identical", "unsupervised")}
 
 
@@ -54,7 +54,7 @@ def measure(method):
 
 
 def _sureness(alignment):
-    """Return intervals of the scores on the test dictionary, what the seed says of them, and the lead of FIPP."""
+    """Return the scores on the test dictionary with intervals, the cross-validated scores, and FIPP's lead."""
     test, told = _data.dictionary(PAIR, "test.2k"), {}
     for way in _data.WAYS:
         result, seed = alignment.evaluate(test, retrieval=way), alignment.evaluate(retrieval=way)

@@ -1,6 +1,6 @@
-"""How long choosing ε and λ takes, against a single fit and against fitting every setting by itself.
+"""The time to choose ε and λ, compared with a single fit and with separate fits for all settings.
 
-All ways hold out the same 20 % of the source words and rank the whole target vocabulary for them.
+All hold out the same 20 % of the source words and rank the whole target vocabulary for them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ ROWS = {
     "single": "a single fit",
     "grid": "fitting the 5 × 5 grid in one pass",
     "ranking": "ranking for all 25 maps",
-    "select": "`fipp.tune`, without the last fit",
+    "select": "`fipp.tune`, without the final fit",
     "apart": "25 separate fits and rankings",
 }
 
 
 def naive(X, Y, learned, holdout):
-    """Fit and rank every setting by itself."""
+    """Fit and rank every setting separately."""
     scores = []
     for settings in combinations(GRID):
         aligner = FIPP(**settings).fit(X, Y, learned)
@@ -63,7 +63,7 @@ def seconds_table():
 
 
 def ratio(name):
-    """Return how many single fits something takes."""
+    """Return a time in single fits."""
     record = benchmark.one(pair="en-fr")
     return f"{record[name] / record['single']:.1f}"
 

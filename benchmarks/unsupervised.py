@@ -1,7 +1,7 @@
-"""How accurate alignment without known pairs is on real vectors, beside other methods with 1,000 pairs.
+"""The accuracy of alignment without known pairs on real vectors, compared with other methods with 1,000 pairs.
 
-The XLING test dictionaries score what was found; nothing is learned from them. Words spelled alike that are paired with
-each other at random must be refused: these are the rows with shuffled guesses.
+The XLING test dictionaries are used only for scoring. In the rows with shuffled guesses, words spelled alike are paired
+at random, which must be refused.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def by_cosine(pair):
 
 
 def consistency(pair):
-    """Return the consistency of what was found, and that of chance."""
+    """Return the consistency of the found pairs, and that of chance."""
     record = benchmark.one(pair=pair, guesses="found")
     return f"{short(record['consistency'], 2)}, chance {short(record['chance'], 2)}"
 

@@ -1,4 +1,4 @@
-"""Methods with other settings than their defaults, or on pairs where they fail: scores and seconds."""
+"""Methods with settings other than their defaults, or on pairs where they fail: scores and seconds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ benchmark = Benchmark("variants", PLAN, measure, minutes=40, obstacle=_data.obst
 
 
 def of(prefix):
-    """Return what was measured of the variants of a method, whose names begin so."""
+    """Return the scores of the variants whose names start with the prefix."""
     records = [record for record in benchmark.records if record["variant"].startswith(prefix)]
     rows = [
         [record["variant"], _data.arrow(record["pair"]), record["size"].replace("k", "K"), both(record)]

@@ -1,4 +1,4 @@
-"""The tables of the paper on the vectors at hand (`fipp reproduce xling`), and further methods in one of them."""
+"""The paper's tables on our vectors, as `fipp reproduce xling` makes them, with further methods in one of them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from _figures import Figure
 from fipp import experiments, report, reproduce
 
 PLACE = ("pair", "size", "variant", "retrieval", "measure")
-"""What tells the records of the study apart."""
+"""The fields that identify a record of the study."""
 FURTHER = ("vecmap", "muse", "pls", "ridge", "low-rank")
-"""Methods that the paper has not, beside those that it has."""
+"""Methods that the paper does not have."""
 OWN_PAGE = "methods"
-"""The table that has a page of its own, with further methods."""
+"""The table with its own page and further methods."""
 SIMILARITY = {
     "en-mturk771.tsv": "en", "en-simlex999.tsv": "en", "en-wordsim353-all.tsv": "en", "en.semeval17.csv": "en",
     "fi-finnsim300.tsv": "fi", "ru.simlex965.csv": "ru", "en-fr.rg65.csv": "en-fr",
 }  # fmt: skip
 _NOT_KEPT = ("version", "warnings")
-# Long, and not part of a table: kept where a figure shows them.
+# Long, and not part of a table: kept only where a figure shows them.
 _DRAWN = {"spectra": ("en-fr", "5k"), "histograms": ("en-fr", "5k")}
 
 
 @cache
 def _cells(further):
-    """Return what the tables of the study need, or those with further methods, by place; no file needs to be there."""
+    """Return the cells of the tables, or of the one with further methods, by place; the files need not exist."""
     vectors, dictionaries = _data.DATA / "vectors", _data.DATA / "xling"
     chosen = {
         f"{pair}:{language}": vectors / f"{name}.npy"
@@ -80,7 +80,7 @@ benchmark = Benchmark("xling", PLAN, measure, minutes=120, obstacle=_data.obstac
 
 
 def tables(size):
-    """Return the tables of the study for one size of training dictionaries, but that of all methods."""
+    """Return the study's tables for one size of training dictionaries, except that of all methods."""
     return _rendered(size, further=False)
 
 
@@ -90,25 +90,25 @@ def methods_table(size):
 
 
 def mean(size, variant, value="map", **place):
-    """Return the mean of a figure over the pairs that have it: of the score, or of another by its name."""
+    """Return the mean of the score, or of another figure, over the pairs that have it."""
     return f"{_mean(_values(size, variant, value, place)):.3f}"
 
 
 def gain(size, variant, other, **place):
-    """Return by how much the mean score of a variant is above that of another, over the pairs that have both."""
+    """Return the lead of a variant's mean score over another's, for the pairs that have both."""
     mine, others = (_values(size, name, "map", place) for name in (variant, other))
     both = mine.keys() & others.keys()
     return _signed(_mean({pair: mine[pair] - others[pair] for pair in both}))
 
 
 def by_csls(size, variant):
-    """Return what CSLS adds to the mean score."""
+    """Return the gain in mean score from CSLS."""
     by_cosine, by_csls = (_values(size, variant, "map", {"retrieval": way}) for way in _data.WAYS)
     return _signed(_mean(by_csls) - _mean(by_cosine))
 
 
 def one(pair, size, variant, value="map"):
-    """Return a figure of one pair."""
+    """Return a figure for one pair."""
     figure = _values(size, variant, value, {})[pair]
     return f"{figure:,}" if isinstance(figure, int) else f"{figure:.3f}"
 
@@ -136,13 +136,13 @@ def _rendered(size, *, further):
 
 
 def _placed(records):
-    """Return the records as the functions of the study take them: cells, and records by the key of their cell."""
+    """Return the records in the form that the study's functions expect: cells, and records by cell key."""
     cells = [SimpleNamespace(key=key, **{name: record[name] for name in PLACE}) for key, record in enumerate(records)]
     return cells, dict(enumerate(records))
 
 
 def _drawn(field, pair, size):
-    """Return what a figure of the study needs of the records; None without."""
+    """Return the records that a figure needs, or None if there are none."""
     needed = [
         {**{name: record[name] for name in PLACE}, field: record[field]}
         for record in benchmark.find(pair=pair, size=size, retrieval="cosine")
@@ -152,7 +152,7 @@ def _drawn(field, pair, size):
 
 
 def draw(records, path):
-    """Draw one figure by the study's own function."""
+    """Draw one figure with the study's own function."""
     with tempfile.TemporaryDirectory() as folder:
         (drawn,) = report.plot_paper(*_placed(records), folder)
         Path(path).write_bytes(drawn.read_bytes())

@@ -1,6 +1,6 @@
-"""Two languages: learn a map from a dictionary, translate, measure, save, load.
+"""Align two languages: learn a map from a dictionary, translate, evaluate, save and load.
 
-Runs offline on the English and French vectors that come with fipp. With your own:
+This runs offline on the English and French vectors that come with fipp. To use your own:
 
     source = fipp.Vectors.load("wiki.en.vec", limit=200_000)
 """
@@ -12,21 +12,21 @@ import fipp
 
 demo = fipp.datasets.load_demo()
 print(f"source {demo.source}, target {demo.target}")
-print(f"{len(demo.seed):,} pairs to learn from, {len(demo.test)} others to test with")
+print(f"{len(demo.seed):,} seed pairs, {len(demo.test)} test pairs")
 
-# Learn the map. Pairs whose words are not in both vocabularies are left out and counted. Several methods are tried on
-# pairs that are held out, and the best is taken; that takes half a minute.
+# Learn the map. The default tries several methods on held-out pairs and uses the best one, which takes about a minute.
+# Pairs whose words are not in both vocabularies are dropped and counted.
 alignment = fipp.align(demo.source, demo.target, demo.seed)
 print(f"\n{alignment}")
 print(f"chosen: {alignment.aligner.chosen_}")
 
-# Translate. CSLS marks down words that are near to everything.
+# Translate. CSLS penalises hubs, words that are near many others.
 words = ["coffee", "queen", "sunday", "wife"]
 for word, found in zip(words, alignment.translate_all(words, k=3, retrieval="csls"), strict=True):
     print(f"{word:>8} -> {', '.join(best.word for best in found)}")
 
-# Measure, on pairs that the map has not seen, and against FIPP and the field's baseline, which take less than a second.
-# A difference of a few words out of 200 may be chance.
+# Evaluate on pairs that the map has not seen, and compare with FIPP and with Procrustes, the usual baseline, which take
+# less than a second. A difference of a few words out of 200 may be chance.
 by_fipp = fipp.align(demo.source, demo.target, demo.seed, method="fipp", epsilon=0.1, lam=1.0)
 baseline = fipp.align(demo.source, demo.target, demo.seed, method="procrustes")
 print(f"\nFIPP's filter kept {by_fipp.aligner.kept_fraction_:.0%} of the inner products")
@@ -34,7 +34,7 @@ for retrieval in ("cosine", "csls"):
     for name, measured in {"chosen": alignment, "FIPP": by_fipp, "Procrustes": baseline}.items():
         print(f"{name:<11} {measured.evaluate(demo.test, retrieval=retrieval)}")
 
-# Keep the map: one small file without the vectors, from which it comes back exactly.
+# Save the map to one small file, which does not contain the vectors, and load exactly the same map again.
 with tempfile.TemporaryDirectory() as folder:
     model = Path(folder, "en-fr.fipp")
     alignment.save(model)

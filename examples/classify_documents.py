@@ -1,11 +1,11 @@
-"""Documents in two languages: learn topics from English texts, tell them in French ones.
+"""Classify documents across languages: learn topics from English texts, recognise them in French ones.
 
-Runs offline: the texts are made of words of the demo, a topic being the words around one word. With the corpus of the
-paper (see `fipp download ted-cldc`):
+This runs offline. The texts are made up from words of the demo, and a topic consists of the words nearest to one word.
+With the paper's corpus (see `fipp download ted-cldc`):
 
     train, test = load_ted("ted-cldc", "en-fr", "train"), load_ted("ted-cldc", "fr-en", "test")
 
-The network needs torch (pip install 'fipp[torch]'); without it, only the baseline is run.
+The network needs the extra fipp[torch]; without torch, only the baseline runs.
 """
 
 import importlib.util
@@ -20,12 +20,12 @@ TOPICS = {"food": "cheese", "health": "disease", "law": "court", "travel": "road
 rng = np.random.default_rng(0)
 demo = fipp.datasets.load_demo()
 pairs = [pair for pair in demo.seed if pair[0] in demo.source and pair[1] in demo.target]
-# Words of the test are no seed words of the alignment, and none of the training.
+# The test texts use neither seed words of the alignment nor words of the training texts.
 for_seed, for_training, for_test = pairs[0::3], pairs[1::3], pairs[2::3]
 
 
 def texts(pairs, side, count):
-    """Return texts of eight words around a topic among twelve others, in one of the languages."""
+    """Return texts in one language, each with eight words of a topic and twelve random ones."""
     english = [source for source, _ in pairs]
     matrix = demo.source.matrix[demo.source.find(english)]
     centres = demo.source.matrix[demo.source.find(TOPICS.values())]
@@ -61,7 +61,7 @@ for classifier, options in classifiers.items():
         low, high = result.interval()
         print(f"{classifier:>9}  {name:>12}  micro-averaged F1 {result.micro_f1:.3f} ({low:.3f} to {high:.3f})")
     low, high = difference_interval(results["FIPP"], results["Procrustes"])
-    print(f"{classifier:>9}  FIPP less Procrustes, on the same texts: {low:+.3f} to {high:+.3f}")
+    print(f"{classifier:>9}  FIPP minus Procrustes on the same texts, 95 % interval: {low:+.3f} to {high:+.3f}")
 
-print(f"\nsaying yes to everything: {result.chance:.3f}")
-print(f"words: {result.test}")
+print(f"\npredicting every topic for every text: {result.chance:.3f}")
+print(f"coverage of the test texts: {result.test}")

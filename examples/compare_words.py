@@ -1,7 +1,7 @@
-"""Word similarity: does alignment harm English, and does it bring words of two languages together as people would?
+"""Word similarity: does alignment change English, and do similarities across languages agree with human judgement?
 
-Runs offline, on a few pairs with scores that were made up for this script. With the sets of the paper's appendix D.3
-(`fipp download simlex` brings one of them) and any method:
+This runs offline, on a few pairs with scores that were made up for this script. To use the sets of the paper's
+appendix D.3 (`fipp download simlex` fetches one of them) and any method:
 
     fipp reproduce words en.vec fr.vec --dict seed.tsv --source-set simlex999.tsv --across en-fr.csv
 """
@@ -9,7 +9,7 @@ Runs offline, on a few pairs with scores that were made up for this script. With
 import fipp
 from fipp.evaluate import cross_similarity, similarity_before_after
 
-# Two words, and how alike they are from 0 to 10; the third column is the French word for the second.
+# Two English words, the French translation of the second, and the similarity of the two words from 0 to 10.
 SCORED = [
     *[("house", "home", "maison", 9.0), ("house", "roof", "toit", 5.5), ("house", "tuesday", "mardi", 0.2)],
     *[("bread", "cheese", "fromage", 5.0), ("bread", "flour", "farine", 6.0), ("bread", "war", "guerre", 0.3)],
@@ -30,4 +30,4 @@ for method in ("procrustes", "fipp", "cca"):
         f"{method:>11}  English: {before.spearman:.3f} before alignment, {after.spearman:.3f} after; "
         f"English and French: {between.spearman:.3f} ({between.pairs} of {between.total} pairs found)"
     )
-print("\nProcrustes only turns English: its words are as alike as before. Few pairs tell no method from another.")
+print("\nProcrustes only rotates English, so similarities do not change. These pairs are too few to rank methods.")

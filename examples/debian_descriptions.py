@@ -1,8 +1,8 @@
-"""Real documents in three languages: which section of Debian is a package in, by its description?
+"""Real documents in three languages: predict the Debian section of a package from its description.
 
-Debian describes its packages in English, and its translators have put many descriptions into French and Russian. A
-classifier is trained on English descriptions, in the space that a method of alignment makes, and tested on French and
-Russian ones, which it has never seen: neither their language nor their packages. Fetch the descriptions with
+Debian describes its packages in English, and its translators have translated many descriptions into French and Russian.
+This script trains a classifier on English descriptions in the shared space of an alignment method, and tests it on
+French and Russian descriptions of other packages. Fetch the descriptions with
 
     apt-get -o Acquire::Languages=en,fr,ru -o Acquire::GzipIndexes=false -o Dir::State::Lists=$PWD/lists update
     rm -f lists/*security* lists/*updates*
@@ -12,9 +12,9 @@ folder. Then
 
     python debian_descriptions.py lists --language fr --source en.vec --target fr.vec --dict seed.tsv --results kept
 
-tries every method; the same command goes on where it was broken off.
+runs every method. If it is interrupted, run the same command again to resume.
 
-Without arguments, this shows what is done on three packages.
+Without arguments, the script shows its steps on three packages.
 """
 
 import argparse
@@ -35,18 +35,18 @@ from fipp.aligners import METHODS
 from fipp.exceptions import FippError
 from fipp.tasks import DocumentCorpus, mean_interval, transfer
 
-# Chosen by the loss on held-out English descriptions, and by how long they take.
+# Chosen by the loss on held-out English descriptions and by training time.
 CNN = {
     **{"widths": (1, 2, 3), "filters": 32, "shared": True, "max_words": 40, "dropout": 0.2},
     **{"learning_rate": 2e-3, "epochs": 8, "patience": 2},
 }
-# At their 20,000 words, each of these takes twenty minutes of a processor and more.
+# With the default of 20,000 words, each of these takes at least twenty minutes of processor time.
 SMALLER = {f"vecmap-{mode}": {"max_words": 4000} for mode in ("semi", "identical", "unsupervised")}
 NOT_ALIGNED, ENGLISH = "not aligned", "English itself"
 
 
 def stanzas(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the paragraphs of a control file as fields; lines that begin with a space continue a field."""
+    """Yield the paragraphs of a control file as fields; lines that start with a space continue a field."""
     fields: dict[str, str] = {}
     name = ""
     with open(path, encoding="utf-8") as file:
@@ -68,7 +68,7 @@ def stanzas(path: Path) -> Iterator[dict[str, str]]:
 
 
 def read_packages(folder: Path) -> dict[str, tuple[str, str]]:
-    """Return section and source package of each package; the first file that names it counts."""
+    """Return the section and source package of each package; if several files list it, the first counts."""
     found: dict[str, tuple[str, str]] = {}
     for path in files_of(folder, "Packages"):
         for fields in stanzas(path):
@@ -80,7 +80,7 @@ def read_packages(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def read_descriptions(folder: Path, language: str) -> dict[str, str]:
-    """Return the description of each package in a language: the short one and the long one."""
+    """Return the short and long description of each package in a language."""
     found: dict[str, str] = {}
     for path in files_of(folder, f"Translation-{language}"):
         for fields in stanzas(path):
@@ -98,12 +98,12 @@ def files_of(folder: Path, ending: str) -> list[Path]:
 
 
 def is_for_training(source: str) -> bool:
-    """Divide source packages in two halves, by their names alone, so that no package is on both sides."""
+    """Divide source packages into two halves by name, so that no package is in both."""
     return hashlib.sha256(source.encode()).digest()[0] % 2 == 0
 
 
 def choose_sections(packages: Mapping[str, tuple[str, str]], rarest: Mapping[str, str], least: int) -> list[str]:
-    """Return the sections that have at least so many descriptions in the language that has the fewest."""
+    """Return the sections with at least ``least`` descriptions in the language that has the fewest."""
     counts = Counter(packages[name][0] for name in rarest if name in packages)
     return sorted(section for section, count in counts.items() if count >= least)
 
@@ -115,9 +115,9 @@ def corpus(
     training: bool,
     only: Mapping[str, str] | None = None,
 ) -> DocumentCorpus:
-    """Return the descriptions of one half; a text that several packages share is taken once.
+    """Return the descriptions of one half; a text that several packages share is used once.
 
-    With ``only``, those of packages that are described there too.
+    With ``only``, include only packages that it describes too.
     """
     texts: dict[str, str] = {}
     for name, text in sorted(descriptions.items()):
@@ -128,7 +128,7 @@ def corpus(
 
 
 def space_of(name: str, source: fipp.Vectors, target: fipp.Vectors, seed: fipp.Lexicon) -> tuple[object, dict]:
-    """Return the space of a method, or the reason why there is none; and how long it took and what it warned of."""
+    """Return the space of a method, or its error message, with its seconds and warnings."""
     if name in (ENGLISH, NOT_ALIGNED):
         return (source, source if name == ENGLISH else target), {}
     started = time.process_time()
@@ -146,7 +146,7 @@ def space_of(name: str, source: fipp.Vectors, target: fipp.Vectors, seed: fipp.L
 
 
 def measure(space: object, train: DocumentCorpus, test: DocumentCorpus, classifier: str, trainings: int) -> dict:
-    """Train and test; a failure is a result too, with its reason."""
+    """Train and test; a failure is recorded with its reason."""
     if isinstance(space, str):
         return {"error": space}
     options = [{**CNN, "random_state": number} for number in range(trainings)] if classifier == "cnn" else [{}]
@@ -199,7 +199,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def is_missing(told: dict | None, classifier: str, arguments: argparse.Namespace) -> bool:
-    """Say whether there is no result, or one of fewer trainings than are asked for."""
+    """Return whether there is no result, or one with fewer training runs than requested."""
     if told is None or "error" in told:
         return told is None
     return classifier == "cnn" and len(told["trainings"]) < arguments.trainings
@@ -210,7 +210,7 @@ def line_of(key: tuple, told: dict) -> str:
     if "error" in told:
         return f"{name:>19} {classifier:>9}  {told['error']}"
     low, high = told["interval"]
-    each = f" (trainings: {', '.join(f'{f1:.3f}' for f1 in told['trainings'])})" if len(told["trainings"]) > 1 else ""
+    each = f" (runs: {', '.join(f'{f1:.3f}' for f1 in told['trainings'])})" if len(told["trainings"]) > 1 else ""
     return (
         f"{name:>19} {classifier:>9}  micro F1 {told['micro_f1']:.3f} ({low:.3f} to {high:.3f}){each}, "
         f"macro {told['macro_f1']:.3f}, {told['test_found']:.1%} of the words found, {told['seconds']:.0f} s"
@@ -218,7 +218,7 @@ def line_of(key: tuple, told: dict) -> str:
 
 
 def read_results(path: Path | None) -> dict[tuple, dict]:
-    """Read what is kept; of two results of the same method, language and classifier the later counts."""
+    """Read the saved results; the last one for each method, language and classifier counts."""
     if path is None or not path.exists():
         return {}
     records = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
@@ -232,7 +232,7 @@ def write_result(path: Path | None, key: tuple, told: dict) -> None:
 
 
 def show_pieces() -> None:
-    """Show what is made of the files, on a few packages."""
+    """Show how the files are read, on three packages."""
     packages = {"chess": ("games", "chess"), "mixer": ("sound", "mixer"), "chess-data": ("games", "chess")}
     french = {"chess": "jeu d'échecs", "mixer": "table de mixage", "chess-data": "jeu d'échecs"}
     with tempfile.TemporaryDirectory() as folder:
@@ -246,34 +246,34 @@ def show_pieces() -> None:
         descriptions = read_descriptions(Path(folder), "fr")
     for part in (True, False):
         names = {name for name in descriptions if is_for_training(sections[name][1]) == part}
-        print(f"to {'train' if part else 'test'} on: {', '.join(sorted(names)) or 'none'}")
+        print(f"{'training' if part else 'test'} set: {', '.join(sorted(names)) or 'none'}")
     print(corpus(sections, descriptions, ["games", "sound"], is_for_training("chess")))
-    print("\nFor the real thing, see the head of this script, or --help.")
+    print("\nThe head of this script and --help say how to run it on real data.")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lists", type=Path, nargs="?", help="folder with Packages and Translation-* files")
-    parser.add_argument("--language", default="fr", help="of the descriptions to test on")
+    parser.add_argument("--language", default="fr", help="language of the test descriptions")
     parser.add_argument("--source", type=Path, help="English vectors")
     parser.add_argument("--target", type=Path, help="vectors of that language")
     parser.add_argument("--dict", type=Path, help="seed dictionary")
     spaces = [ENGLISH, NOT_ALIGNED, *METHODS]
-    parser.add_argument("--methods", nargs="*", choices=spaces, default=spaces, metavar="NAME", help="only these")
+    parser.add_argument("--methods", nargs="*", choices=spaces, default=spaces, metavar="NAME", help="all by default")
     parser.add_argument("--classifiers", nargs="*", choices=["logistic", "cnn"], default=["logistic", "cnn"])
-    parser.add_argument("--trainings", type=int, default=3, help="of the network, each from another beginning")
+    parser.add_argument("--trainings", type=int, default=3, help="training runs of the network, each with another seed")
     parser.add_argument("--train", type=int, default=6000, help="English descriptions to train on, drawn at random")
-    parser.add_argument("--least", type=int, default=40, help="descriptions that a section needs …")
-    parser.add_argument("--rarest", help="… in this language; the one tested unless given")
-    parser.add_argument("--results", type=Path, help="keep results here; what it holds is not run again")
-    parser.add_argument("--again", action="store_true", help="run also what it holds; the later result counts")
+    parser.add_argument("--least", type=int, default=40, help="smallest number of descriptions per section …")
+    parser.add_argument("--rarest", help="… in this language; by default, that of --language")
+    parser.add_argument("--results", type=Path, help="save results here, and do not repeat those it already holds")
+    parser.add_argument("--again", action="store_true", help="repeat saved results; the later ones count")
     arguments = parser.parse_args()
     if arguments.lists is None:
         show_pieces()
     elif not (arguments.source and arguments.target and arguments.dict):
-        parser.error("--source, --target and --dict are needed")
+        parser.error("--source, --target and --dict are required")
     elif "cnn" in arguments.classifiers and importlib.util.find_spec("torch") is None:
-        parser.error("the CNN needs torch: pip install 'fipp[torch]', or take --classifiers logistic")
+        parser.error("the CNN needs torch: pip install 'fipp[torch]', or use --classifiers logistic")
     else:
         run(arguments)
 

@@ -1,12 +1,12 @@
-"""Inference in two languages: learn from English pairs of sentences what follows from what, tell it in French.
+"""Inference across languages: learn from English sentence pairs what follows from what, and predict it in French.
 
-Runs offline on made-up pairs of the demo's words: a sentence follows from another if it says the same with fewer words,
-and does not if it brings in something else. With the corpora of the paper (`fipp download multinli xnli`):
+This runs offline on made-up pairs of the demo's words: a hypothesis follows from a premise if it contains only words of
+the premise, and does not if it contains another word. With the paper's corpora (`fipp download multinli xnli`):
 
     train = load_nli("multinli/multinli_1.0_train.jsonl")
     test = load_nli("xnli/xnli.test.tsv", "fr")
 
-The network needs torch (pip install 'fipp[torch]'), and for MultiNLI a GPU; without torch, only the baseline is run.
+The network needs the extra fipp[torch], and a GPU for MultiNLI; without torch, only the baseline runs.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ for_seed, for_training, for_test = pairs[0::3], pairs[1::3], pairs[2::3]
 
 
 def sentences(pairs, side, count):
-    """Return premises of two words with hypotheses of one: one of the two, or another word."""
+    """Return premises of two words with hypotheses of one word: a word of the premise, or another."""
     premises, hypotheses, labels = [], [], []
     for _ in range(count):
         *premise, other = rng.choice(len(pairs), 3, replace=False)
@@ -52,5 +52,5 @@ for classifier, options in classifiers.items():
         result = transfer(space, train, test, classifier, **options)
         low, high = result.interval()
         print(f"{classifier:>9}  {name:>12}  accuracy {result.accuracy:.3f} ({low:.3f} to {high:.3f})")
-print(f"\nalways the same answer: {result.chance:.3f}")
-print("Two sentences of one language can be compared without any alignment; what has to be known of words cannot.")
+print(f"\nalways predicting the same label: {result.chance:.3f}")
+print("Overlap between two sentences of one language needs no alignment; knowledge about words does.")
