@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "fipp"
+PAGE = ROOT / "ARCHITECTURE.md"
+MAP = re.compile(r"    src/fipp/\n((?: {6,}.*\n)+)")
 
 ROOMS = (
     "_version", "exceptions", "_optional", "_progress", "_deadline", "linalg", "_validation", "preprocess", "retrieve",
@@ -104,15 +106,30 @@ def test_nothing_private_crosses_a_door():
     assert not crossed
 
 
-def test_every_module_is_in_the_architecture():
-    """A line of the map lists a module by its path inside its room; rooms stand with less before them."""
-    listed, folders = set(), []
-    for indent, name in re.findall(
-        r"^( {6,})(\w+(?:\.py|/))(?= )", (ROOT / "ARCHITECTURE.md").read_text("utf-8"), re.M
-    ):
-        depth = (len(indent) - 6) // 2
-        folders = [*folders[:depth], name.removesuffix("/")]
-        if name.endswith(".py"):
-            listed.add("/".join(folders))
-    there = {path.relative_to(SOURCE).as_posix() for path in modules().values() if path.name != "__init__.py"}
-    assert listed == there - {"__main__.py", "_version.py"}
+def test_the_map_of_the_house_has_every_module_with_the_first_line_of_its_docstring():
+    assert MAP.search(PAGE.read_text(encoding="utf-8"))[1] == house(), "run `python tests/test_architecture.py`"
+
+
+def house():
+    """Return the map: rooms from the top of the house to the bottom, their modules in the order of their imports."""
+    graph = {module: sorted({imported for imported, _ in imports(module)} - {"fipp"}) for module in sorted(modules())}
+    order = list(TopologicalSorter(graph).static_order())
+    lines = []
+
+    def show(module, depth):
+        path = modules()[module]
+        is_folder = path.name == "__init__.py"
+        name = path.parent.name + "/" if is_folder else path.name
+        what = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).splitlines()[0].removesuffix(".")
+        lines.append(f"{' ' * (6 + 2 * depth)}{name:<{22 - 2 * depth}} {what}\n")
+        inside = [other for other in order if other.rpartition(".")[0] == module]
+        for other in sorted(inside, key=lambda other: modules()[other].name == "__init__.py") if is_folder else ():
+            show(other, depth + 1)
+
+    for each in ROOMS:
+        show(f"fipp.{each}", 0)
+    return "".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(MAP.sub(lambda found: "    src/fipp/\n" + house(), PAGE.read_text("utf-8")), encoding="utf-8")
