@@ -427,12 +427,6 @@ class BLIResult:
 
 
 def _band_names(edges: Sequence[int]) -> list[str]:
-    """Return the names of the bands between row numbers.
-
-    Examples
-    --------
-    >>> _band_names(BANDS), _band_names([150])
-    (['0-1k', '1k-5k', '5k-20k', '20k+'], ['0-150', '150+'])
-    """
+    """Return the names of the bands between row numbers, such as ``0-1k``, ``1k-5k``, ``5k-20k`` and ``20k+``."""
     short = [f"{row // 1000}k" if row and row % 1000 == 0 else str(row) for row in (0, *edges)]
     return [f"{low}-{high}" for low, high in pairwise(short)] + [f"{short[-1]}+"]
