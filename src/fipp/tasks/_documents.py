@@ -52,7 +52,7 @@ class DocumentResult(TransferResult):
     @property
     def micro_f1(self) -> float:
         """F1 of the decisions of all topics together: the measure of the paper."""
-        return float(_f1(*self._totals()))
+        return float(_f1(*self._decisions().sum(axis=(1, 2))))
 
     @property
     def macro_f1(self) -> float:
@@ -62,13 +62,13 @@ class DocumentResult(TransferResult):
     @property
     def precision(self) -> float:
         """The share of the predicted topics that are right."""
-        right, wrong, _ = self._totals()
+        right, wrong, _ = self._decisions().sum(axis=(1, 2))
         return float(right / (right + wrong)) if right + wrong else 0.0
 
     @property
     def recall(self) -> float:
         """The share of the true topics that were predicted."""
-        right, _, missed = self._totals()
+        right, _, missed = self._decisions().sum(axis=(1, 2))
         return float(right / (right + missed)) if right + missed else 0.0
 
     @property
@@ -84,10 +84,6 @@ class DocumentResult(TransferResult):
         """Return which decisions are right, wrong and missed, for each text and topic."""
         yes, no = self.labels == 1, self.labels == 0
         return np.stack([self.predicted & yes, self.predicted & no, ~self.predicted & yes]).astype(np.int64)
-
-    def _totals(self) -> NDArray[np.int64]:
-        totals: NDArray[np.int64] = self._decisions().sum(axis=(1, 2))
-        return totals
 
     def _counts(self) -> list[NDArray[np.int64]]:
         return list(self._decisions().sum(axis=2))
