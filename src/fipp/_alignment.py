@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, overload
 
@@ -102,10 +102,7 @@ class Alignment:
         >>> fipp.align(demo.source, demo.target, demo.seed, "fipp").transform()
         Vectors(8000 words, 300 dimensions)
         """
-        vectors = self._side("source") if vectors is None else vectors
-        if not isinstance(vectors, Vectors):
-            return self.aligner.transform(vectors)
-        return Vectors(vectors.words, self.aligner.transform(vectors.matrix))
+        return _mapped(self._side("source") if vectors is None else vectors, self.aligner.transform)
 
     @overload
     def transform_target(self, vectors: Vectors | None = None) -> Vectors: ...
@@ -125,10 +122,7 @@ class Alignment:
         -------
         Vectors, or ndarray of shape (m, k) for an array
         """
-        vectors = self._side("target") if vectors is None else vectors
-        if not isinstance(vectors, Vectors):
-            return self.aligner.transform_target(vectors)
-        return Vectors(vectors.words, self.aligner.transform_target(vectors.matrix))
+        return _mapped(self._side("target") if vectors is None else vectors, self.aligner.transform_target)
 
     def translate(
         self,
@@ -391,6 +385,11 @@ class Alignment:
             assert transform is not None  # an alignment maps both sides
             self._shared[side] = transform(vectors.matrix)
         return self._shared[side]
+
+
+def _mapped(vectors: Vectors | ArrayLike, transform: Callable[..., NDArray[np.float32]]) -> Any:
+    """Return the vectors in the shared space, with their words if they have any."""
+    return Vectors(vectors.words, transform(vectors.matrix)) if isinstance(vectors, Vectors) else transform(vectors)
 
 
 def _check_vectors(

@@ -134,12 +134,9 @@ def _labelled(asked: NDArray[np.int64], labels: ArrayLike) -> dict[str, Slice]:
     named = np.asarray(labels).astype(str)
     if named.shape != asked.shape:
         raise FippError(f"there are {len(asked)} pairs but {named.size} labels; each pair takes one")
+    labelled = {label: np.unique(asked[named == label]) for label in dict.fromkeys(named.tolist())}
     queries = np.unique(asked)
-    parts = {}
-    for label in dict.fromkeys(named.tolist()):
-        places = np.searchsorted(queries, np.unique(asked[named == label]))
-        parts[label] = Slice(places, len(places))
-    return parts
+    return {label: Slice(np.searchsorted(queries, rows), len(rows)) for label, rows in labelled.items()}
 
 
 def seed_keys(source: Vectors, target: Vectors, pairs: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -154,15 +151,7 @@ def seed_keys(source: Vectors, target: Vectors, pairs: NDArray[np.int64]) -> NDA
 
 
 def seen_queries(known: NDArray[np.uint64], source: Vectors, target: Vectors, pairs: NDArray[np.int64]) -> Seen:
-    """Return which queries (distinct source rows, ascending) of a test dictionary were in a seed, given by its keys.
-
-    Examples
-    --------
-    >>> english, croatian = Vectors(["cat", "dog"], [[1.0], [2.0]]), Vectors(["mačka", "pas"], [[1.0], [2.0]])
-    >>> known = seed_keys(english, croatian, np.array([[0, 0], [1, 0]]))
-    >>> seen_queries(known, english, croatian, np.array([[0, 0], [1, 1]]))
-    Seen(pairs=array([ True, False]), words=array([ True,  True]))
-    """
+    """Return which queries (distinct source rows, ascending) of a test dictionary were in a seed, given by its keys."""
     asked = seed_keys(source, target, pairs)
     given = set(map(tuple, known.tolist()))
     pair_seen = np.array([tuple(pair) in given for pair in asked.tolist()], dtype=np.bool_)

@@ -44,13 +44,6 @@ class SpaceReport:
         How many vectors have the most frequent neighbour among their nearest.
     sample, neighbours : int
         The number of vectors that hubness was measured on, and of neighbours of each.
-
-    Examples
-    --------
-    >>> import fipp
-    >>> report = describe_space(fipp.datasets.load_demo().source)
-    >>> report.rows, report.dimensions, report.zero_rows
-    (8000, 300, 0)
     """
 
     rows: int

@@ -66,11 +66,6 @@ def sign_flip_p_value(differences: NDArray[np.float64], *, n_resamples: int = 10
 
     It is the share of all choices of signs whose sum is at least as far from 0. If there are no more than
     ``n_resamples`` choices, all are tried and the value is exact; otherwise it is (1 + hits) / (1 + n_resamples).
-
-    Examples
-    --------
-    >>> sign_flip_p_value(np.array([1.0, 2.0, 3.0]))  # +++ and --- of 8
-    0.25
     """
     n_resamples = check_count(n_resamples, "n_resamples")
     moved = differences[differences != 0]

@@ -23,18 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DocumentResult(TransferResult):
-    """Predicted topics of documents beside the true ones.
+    """Predicted topics of documents beside the true ones; `TransferResult` describes the other attributes.
 
     Attributes
     ----------
-    predicted : ndarray of bool of shape (texts, topics)
-        Whether each text was predicted to be about each topic.
-    labels : ndarray of int8 of the same shape
-        1, 0, or -1 where it does not count.
-    classifier : str
-        The name of the classifier.
-    training, test : Coverage
-        How many words of the source's and the target's texts had vectors.
+    predicted, labels : ndarray of bool and int8, shape (texts, topics)
+        Whether each text is about each topic; the label -1 does not count.
     topics : tuple of str
         Names of the columns.
 

@@ -25,16 +25,7 @@ _LABELS = ("entailment", "neutral", "contradiction")
 
 @dataclass(frozen=True)
 class InferenceResult(TransferResult):
-    """Predicted labels of pairs of sentences beside the true ones.
-
-    Attributes
-    ----------
-    predicted, labels : ndarray of int8
-        Numbers of labels: entailment 0, neutral 1, contradiction 2.
-    classifier : str
-        The name of the classifier.
-    training, test : Coverage
-        How many words of the source's and the target's sentences had vectors.
+    """Predicted labels of pairs of sentences beside the true ones: entailment 0, neutral 1, contradiction 2.
 
     Examples
     --------

@@ -161,13 +161,7 @@ def decode(contents: bytes, where: str) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the words of a text in lower case; punctuation is left out.
-
-    Examples
-    --------
-    >>> tokenize("L'eau, aujourd’hui: multi-user_2 3D!")
-    ["l'eau", 'aujourd’hui', 'multi-user', '2', '3d']
-    """
+    """Return the words of a text in lower case; punctuation is left out."""
     return _WORD.findall(text.lower())
 
 
@@ -176,15 +170,6 @@ def encode(texts: Iterable[str], vectors: Vectors, transform: Map | None = None)
 
     A word without a vector is split at its apostrophes and hyphens. Mapped vectors are scaled to unit length, because
     methods differ in the lengths of the two sides.
-
-    Examples
-    --------
-    >>> vectors = Vectors(["cat", "dog", "well", "known"], [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [2.0, 1.0]])
-    >>> encoded = encode(["A well-known cat.", "Fish!"], vectors)
-    >>> encoded.ids, encoded.offsets
-    (array([1, 2, 0], dtype=int32), array([0, 3, 3]))
-    >>> print(encoded.coverage)
-    3 of 5 words have vectors (60.0 %), 3 of 5 different ones; 1 of 2 texts has none
     """
     words, offsets, distinct = _number_words(texts)
     starts, rows, parts = _look_up(distinct, vectors)
