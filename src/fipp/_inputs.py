@@ -95,8 +95,7 @@ def paired_rows(lexicon: Any, source: Items, target: Items, *, by_row: bool) -> 
 def found_pairs(lexicon: Lexicon, source: Vectors, target: Vectors) -> Lookup:
     """Look up a lexicon; refuse it if no pair is found, and warn if it seems to be reversed."""
     lookup = lexicon.lookup(source, target).require()
-    hint = lookup.hint()
-    if hint:
+    if hint := lookup.hint():
         warn(hint)
     return lookup
 

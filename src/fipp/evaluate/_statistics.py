@@ -6,7 +6,7 @@ Intervals are those of `scipy.stats.bootstrap`. The sign-flip test is ours, beca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -73,21 +73,18 @@ def sign_flip_p_value(differences: NDArray[np.float64], *, n_resamples: int = 10
         return 1.0
     # Sums of the same numbers in another order differ in the last digits.
     reached = abs(moved.sum()) - 1e-9 * np.abs(moved).sum()
-    exact = 2 ** min(len(moved), 63) <= n_resamples
-    coins = _all_coins(len(moved)) if exact else _thrown_coins(len(moved), n_resamples, random_state)
-    hits = sum(int((np.abs((1 - 2 * block.astype(np.float64)) @ moved) >= reached).sum()) for block in coins)
-    return hits / 2 ** len(moved) if exact else (1 + hits) / (1 + n_resamples)
 
+    def count_hits(coins: NDArray[np.integer]) -> int:
+        return int((np.abs((1 - 2 * coins.astype(np.float64)) @ moved) >= reached).sum())
 
-def _all_coins(n: int) -> Iterator[NDArray[np.integer]]:
-    yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-
-
-def _thrown_coins(n: int, n_resamples: int, random_state: int) -> Iterator[NDArray[np.integer]]:
+    n = len(moved)
+    if 2 ** min(n, 63) <= n_resamples:
+        return count_hits((np.arange(2**n)[:, None] >> np.arange(n)) & 1) / 2**n
     throw = np.random.default_rng(random_state)
     rows = max(1, _NUMBERS_AT_A_TIME // n)
-    for start in range(0, n_resamples, rows):
-        yield throw.integers(2, size=(min(rows, n_resamples - start), n), dtype=np.int8)
+    sizes = (min(rows, n_resamples - start) for start in range(0, n_resamples, rows))
+    hits = sum(count_hits(throw.integers(2, size=(size, n), dtype=np.int8)) for size in sizes)
+    return (1 + hits) / (1 + n_resamples)
 
 
 @dataclass(frozen=True)

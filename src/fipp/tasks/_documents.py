@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from fipp.tasks._torch_networks import TopicCNN
 
 
+def _f1(*counts: Any) -> NDArray[np.float64]:
+    """Return F1 = 2r / (2r + w + m) from counts of right, wrong and missed decisions; 0 where there are none."""
+    right, wrong, missed = counts
+    whole = np.asarray(2 * right + wrong + missed, dtype=np.float64)
+    return np.divide(2 * right, whole, out=np.zeros_like(whole), where=whole > 0)
+
+
 @dataclass(frozen=True)
 class DocumentResult(TransferResult):
     """Predicted topics of documents beside the true ones; `TransferResult` describes the other attributes.
@@ -42,6 +49,7 @@ class DocumentResult(TransferResult):
     """
 
     topics: tuple[str, ...]
+    _score = staticmethod(_f1)
 
     @property
     def micro_f1(self) -> float:
@@ -82,10 +90,6 @@ class DocumentResult(TransferResult):
     def _counts(self) -> list[NDArray[np.int64]]:
         return list(self._decisions().sum(axis=2))
 
-    @staticmethod
-    def _score(*sums: NDArray[np.int64]) -> NDArray[np.float64]:
-        return _f1(*sums)
-
     def _figures(self) -> dict[str, Any]:
         figures = {name: getattr(self, name) for name in ("micro_f1", "macro_f1", "precision", "recall")}
         return {**figures, "texts": len(self.labels), "topics": self.by_topic()}
@@ -95,12 +99,6 @@ class DocumentResult(TransferResult):
             f"{self.classifier}: micro-averaged F1 {self.micro_f1:.4f}, macro {self.macro_f1:.4f}; "
             f"{len(self.labels):,} texts, {100 * self.test.share:.1f} % of their words have vectors"
         )
-
-
-def _f1(right: Any, wrong: Any, missed: Any) -> NDArray[np.float64]:
-    """Return F1 = 2r / (2r + w + m) from counts of right, wrong and missed decisions; 0 where there are none."""
-    whole = np.asarray(2 * right + wrong + missed, dtype=np.float64)
-    return np.divide(2 * right, whole, out=np.zeros_like(whole), where=whole > 0)
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
