@@ -80,13 +80,7 @@ def split_names(names: str | None) -> list[str] | None:
 
 
 def parse_value(text: str) -> Any:
-    """Return the value of a setting as the library expects it: None, a truth value, a number or a word.
-
-    Examples
-    --------
-    >>> [parse_value(text) for text in ("none", "true", "3", "0.5", "unit")]
-    [None, True, 3, 0.5, 'unit']
-    """
+    """Return the value of a setting as the library expects it: None, a truth value, a number or a word."""
     named = {"none": None, "true": True, "false": False}
     if text.lower() in named:
         return named[text.lower()]
@@ -97,13 +91,7 @@ def parse_value(text: str) -> Any:
 
 
 def parse_assignments(given: Iterable[str] | None, option: str, example: str) -> dict[str, str]:
-    """Return the text after the equals sign by the name before it.
-
-    Examples
-    --------
-    >>> parse_assignments(["self-learning = 20"], "--set", "epsilon=0.1")
-    {'self_learning': '20'}
-    """
+    """Return the text after the equals sign by the name before it, in which a hyphen may stand for an underscore."""
     parsed = {}
     for text in given or ():
         name, _, value = (part.strip() for part in text.partition("="))
@@ -136,19 +124,10 @@ def make_aligner(method: str, settings: Mapping[str, Any], max_memory: str | Non
 
 
 def plain_settings(aligner: BaseAligner) -> dict[str, Any]:
-    """Return the settings as JSON can hold them; a transformer is written as Python would write it.
+    """Return the settings as JSON can hold them; a transformer becomes its repr."""
+    from fipp.experiments import plain_settings
 
-    Examples
-    --------
-    >>> from fipp import Procrustes
-    >>> from fipp.preprocess import Centre
-    >>> plain_settings(Procrustes(preprocess=Centre()))
-    {'preprocess': 'Centre()'}
-    """
-    return {
-        name: value if isinstance(value, (str, int, float, bool, type(None))) else " ".join(str(value).split())
-        for name, value in aligner.get_params(deep=False).items()
-    }
+    return plain_settings(aligner.get_params(deep=False))
 
 
 def check_retrieval(retrieval: str, beta: float = BETA, max_memory: str | None = None) -> None:

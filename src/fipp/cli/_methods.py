@@ -101,14 +101,7 @@ def _as_dict(name: str, aligner: BaseAligner) -> dict[str, Any]:
 
 
 def _meanings(aligner: type[BaseAligner]) -> dict[str, dict[str, str]]:
-    """Return values and meaning of each setting, from the section "Parameters" of the class docstring.
-
-    Examples
-    --------
-    >>> from fipp import Procrustes
-    >>> _meanings(Procrustes)["preprocess"]["values"]
-    'str or None'
-    """
+    """Return values and meaning of each setting, from the section "Parameters" of the class docstring."""
     doc = inspect.getdoc(aligner) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n\S[^\n]*\n-+\n|\Z)", doc, re.DOTALL | re.MULTILINE)
     meanings: dict[str, dict[str, str]] = {}

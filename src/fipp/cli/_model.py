@@ -55,15 +55,7 @@ def choice_rows(aligner: BaseAligner) -> dict[str, str]:
 
 
 def why(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the reason for a choice, and what was not tried.
-
-    Examples
-    --------
-    >>> why([{"name": "a", "mrr": 0.5}, {"name": "b", "mrr": 0.6}], "b")
-    'the best of 2 on held-out pairs'
-    >>> why([{"name": "a", "mrr": 0.5}], "a", [{"stage": "ranking", "work": 9.0, "by": "budget"}])
-    'the best of 1 on held-out pairs; the budget left out ranking'
-    """
+    """Return the reason for a choice, and what was not tried."""
     if not trials:
         few = "too few source words to hold some out"
         return "no pairs are known" if chosen.startswith("without known pairs") else few

@@ -5,7 +5,7 @@
 
 from fipp.experiments._compare import as_methods, compare
 from fipp.experiments._comparison import MethodComparison, MethodScore
-from fipp.experiments._grid import combinations, format_settings, format_value
+from fipp.experiments._grid import combinations, format_settings, format_value, plain_settings
 from fipp.experiments._run import (
     PeakMemory,
     Record,

@@ -126,14 +126,7 @@ def compare(
 
 
 def as_methods(methods: Methods) -> dict[str, BaseAligner]:
-    """Return aligners by name; refuse names that are not methods.
-
-    Examples
-    --------
-    >>> from fipp import FIPP
-    >>> as_methods(["procrustes", FIPP(epsilon=0.2)])
-    {'procrustes': Procrustes(), 'FIPP(epsilon=0.2)': FIPP(epsilon=0.2)}
-    """
+    """Return aligners by name; refuse names that are not methods."""
     if isinstance(methods, str):
         methods = METHODS if methods == "all" else [methods]
     if not isinstance(methods, Mapping):

@@ -21,20 +21,10 @@ _GREEK = {"epsilon": "ε", "lam": "λ", "components": "components removed"}
 
 @dataclass(frozen=True)
 class HeatMap:
-    """One heat map: a row for each value of one setting, a column for each value of another.
+    """A map with a row for each value of one setting and a column for each value of another.
 
-    Attributes
-    ----------
-    title : str
-        The settings that all cells share.
-    row_name, column_name : str
-        The settings along the axes; empty if there is only one.
-    rows, columns : list of str
-        Their values.
-    scores, shades : ndarray of shape (rows, columns)
-        The scores, and how dark each cell is, from 0 to 1.
-    best : tuple of int or None
-        Row and column of the chosen settings.
+    The title names the settings that all cells share, and ``row_name`` is empty if only one setting varies. Shades are
+    from 0 to 1; ``best`` is the row and column of the chosen settings.
     """
 
     title: str
@@ -52,15 +42,6 @@ def heat_maps(tuning: Tuning) -> list[HeatMap]:
 
     All maps share one scale of shades. It spans at least two standard errors of a difference, so that differences that
     are due to chance look small.
-
-    Examples
-    --------
-    >>> import fipp
-    >>> demo = fipp.datasets.load_demo()
-    >>> grid = {"components": [1, 2], "epsilon": [0.05], "lam": [0.5, 1.0]}
-    >>> tuning = fipp.tune(demo.source, demo.target, demo.seed, grid=grid, refit=False)
-    >>> [(heat_map.title, heat_map.rows, heat_map.columns) for heat_map in heat_maps(tuning)]
-    [('ε 0.05', ['1', '2'], ['0.5', '1'])]
     """
     varying = [name for name, values in tuning.grid.items() if len(values) > 1]
     axes = varying[-2:] if len(varying) > 1 else ["", *(varying or list(tuning.grid)[-1:])]

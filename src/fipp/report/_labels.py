@@ -22,35 +22,11 @@ _ON_A_LABEL, _OUTSIDE, _ON_A_POINT, _FAR, _UNUSUAL = 60.0, 60.0, 15.0, 0.02, 0.0
 
 
 def place_labels(points: Floats, sizes: Floats, frame: Floats, *, scale: float = 1.0) -> tuple[Floats, Floats]:
-    """Choose a place for the label of each point: near it, within the frame, on no other label or point if possible.
+    """Return the centres of the labels, and the share of each that lies on other labels or points or outside the frame.
 
     Each label in turn moves to the best of some places around its point, given where the others are. A few passes
-    settle it. Nothing is random.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, 2)
-        In pixels.
-    sizes : ndarray of shape (n, 2)
-        Width and height of the labels.
-    frame : ndarray of shape (4,)
-        Left, bottom, right and top.
-    scale : float
-        Pixels per pixel of 100 dpi.
-
-    Returns
-    -------
-    centres : ndarray of shape (n, 2)
-        Centres of the labels.
-    covered : ndarray of shape (n,)
-        Share of each label that lies on other labels or points, or outside the frame.
-
-    Examples
-    --------
-    >>> points = np.array([[50.0, 50.0], [52.0, 50.0]])
-    >>> centres, covered = place_labels(points, np.full((2, 2), [30.0, 10.0]), np.array([0.0, 0.0, 100.0, 100.0]))
-    >>> covered
-    array([0., 0.])
+    settle it. Nothing is random. All lengths are in pixels; ``frame`` is left, bottom, right and top, and ``scale`` the
+    number of pixels per pixel of 100 dpi.
     """
     candidates = _candidates(points, sizes, scale)
     dots = np.concatenate([points - _POINT * scale, points + _POINT * scale], axis=1)

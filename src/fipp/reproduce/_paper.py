@@ -47,15 +47,7 @@ Printed = dict[str, dict[str, float | str]]
 
 @cache
 def printed(size: str) -> Printed:
-    """Return what the paper printed for a size of dictionary, by pair and column; ``"mean"`` is one of the pairs.
-
-    Examples
-    --------
-    >>> printed("5k")["en-de"]["FIPP"], printed("5k")["mean"]["FIPP"], printed("1k")["mean"]["FIPP"]
-    (0.59, 0.442, 0.344)
-    >>> len(printed("1k")) - 1, printed("3k")
-    (28, {})
-    """
+    """Return what the paper printed for a size of dictionary, by pair and column; ``"mean"`` is one of the pairs."""
     if size not in _SIZES:
         return {}
     figures: Printed = {
@@ -72,13 +64,7 @@ def printed(size: str) -> Printed:
 
 @cache
 def authors_settings(size: str) -> dict[str, dict[str, float]]:
-    """Return ε and λ that the authors' code lists, by pair: of FIPP at 5K, of FIPP with self-learning at 1K.
-
-    Examples
-    --------
-    >>> authors_settings("5k")["en-de"]
-    {'epsilon': 0.01, 'lam': 0.75}
-    """
+    """Return ε and λ that the authors' code lists, by pair: of FIPP at 5K, of FIPP with self-learning at 1K."""
     if size not in _SIZES:
         return {}
     return {
@@ -88,15 +74,7 @@ def authors_settings(size: str) -> dict[str, dict[str, float]]:
 
 
 def printed_task(task: str, pair: str, method: str) -> tuple[float, bool] | None:
-    """Return the paper's figure for a downstream task and whether it is marked as unsuccessful; None if it has none.
-
-    Examples
-    --------
-    >>> printed_task("documents", "en-fr", "fipp"), printed_task("documents", "en-fr", "gwa")
-    ((0.433, False), (0.209, True))
-    >>> printed_task("documents", "en-fr", "none"), printed_task("inference", "en-it", "fipp")
-    (None, None)
-    """
+    """Return the paper's figure for a downstream task and whether it is marked as unsuccessful; None if it has none."""
     source, _, target = pair.partition("-")
     rows = [row for row in read_tsv("paper.tasks.tsv") if (row["task"], row["language"]) == (task, target)]
     if source != "en" or not rows or method not in _TASK_COLUMNS:
@@ -106,26 +84,14 @@ def printed_task(task: str, pair: str, method: str) -> tuple[float, bool] | None
 
 
 def printed_similarity(language: str, name: str) -> dict[str, float]:
-    """Return what the paper printed for a word similarity set, ``"before"`` and after alignment by ``"FIPP"``.
-
-    Examples
-    --------
-    >>> printed_similarity("en", "wordsim353-all"), printed_similarity("ru", "simlex999")
-    ({'before': 0.739, 'FIPP': 0.736}, {})
-    """
+    """Return what the paper printed for a word similarity set, ``"before"`` and after alignment by ``"FIPP"``."""
     plain = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix(language)
     known = [figures for start, figures in _SIMILARITY.items() if language == "en" and plain.startswith(start)]
     return dict(zip(("before", "FIPP"), known[0], strict=True)) if known else {}
 
 
 def paper_pairs() -> list[str]:
-    """Return the 28 pairs of XLING, in the paper's order and direction.
-
-    Examples
-    --------
-    >>> paper_pairs()[:2], len(paper_pairs())
-    (['de-fi', 'de-fr'], 28)
-    """
+    """Return the 28 pairs of XLING, in the paper's order and direction."""
     return [pair for pair in printed("1k") if pair != "mean"]
 
 

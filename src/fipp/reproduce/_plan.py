@@ -132,13 +132,7 @@ def make_plan(
 
 
 def check_names(names: Sequence[str] | None, known: Iterable[str], what: str) -> list[str]:
-    """Return the names, or all known names if it is None; refuse others.
-
-    Examples
-    --------
-    >>> check_names(["main"], TABLES, "table")
-    ['main']
-    """
+    """Return the names, or all known names if it is None; refuse others."""
     known = list(known)
     unknown = [name for name in names or () if name not in known]
     if unknown:

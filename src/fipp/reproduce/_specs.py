@@ -33,20 +33,11 @@ _MAX_ITER = 5000
 
 @dataclass(frozen=True)
 class Variant:
-    """A method with its settings.
+    """A method with the settings that differ from its defaults.
 
-    Attributes
-    ----------
-    method : str
-        A name in `fipp.aligners.METHODS`, or `SCIKIT_CCA`.
-    settings : dict
-        Settings that differ from the defaults.
-    dimensions : int, optional
-        Reduce the source to this many principal components first.
-    tune : bool
-        Choose its settings on held-out seed pairs, as the paper did.
-    authors : bool
-        Use the ε and λ that the authors' code lists for the pair; pairs that it does not list are left out.
+    ``dimensions``: reduce the source to this many principal components first. ``tune``: choose the settings on held-out
+    seed pairs, as the paper did. ``authors``: use the ε and λ that the authors' code lists for the pair; pairs that it
+    does not list are left out.
     """
 
     method: str
@@ -94,34 +85,19 @@ VARIANTS: dict[str, Variant] = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: a result of a method, and the paper's figure to show beside it.
-
-    ``averaged`` says whether its mean over the pairs is meaningful.
-    """
+    """A column of a table: a result of a method, and the paper's figure to show beside it."""
 
     label: str
     variant: str
     paper: str | None = None
     retrieval: str = "cosine"
     value: str = "test.map"
-    averaged: bool = True
+    averaged: bool = True  # whether the mean over the pairs is meaningful
 
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table of the paper.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of Column
-    digits : int
-        Decimals shown.
-    measure : str
-        What its cells measure: lexicon induction, with one row per pair, or something with several rows per pair.
-    rows : str
-        What those rows are.
-    """
+    """A table of the paper. What it measures has one row per pair, or several, which ``rows`` names."""
 
     title: str
     columns: tuple[Column, ...] = ()
@@ -202,17 +178,7 @@ TABLES = {name: replace(spec, columns=_columns(name)) for name, spec in _SPECS.i
 
 
 class ScikitCCA(BaseAligner):
-    """The CCA of section 5.2: scikit-learn's iterative one, all components, of vectors of unit length.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> Y = rng.standard_normal((200, 5))
-    >>> X = Y @ rng.standard_normal((5, 3))
-    >>> aligner = ScikitCCA().fit(X, Y)
-    >>> aligner.transform(X).shape, aligner.transform_target(Y).shape
-    ((200, 3), (200, 3))
-    """
+    """The CCA of section 5.2: scikit-learn's iterative one, all components, of vectors of unit length."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
     preprocess = "unit"
