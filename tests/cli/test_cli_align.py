@@ -8,8 +8,8 @@ import pytest
 
 import fipp
 from fipp.cli import _console
+from fipp.cli._align import show_trials, why
 from fipp.cli._arguments import parse_settings
-from fipp.cli._model import show_trials, why
 from fipp.preprocess import Isotropic
 
 

@@ -116,11 +116,7 @@ def compare(
             return {"method": name, **run_in_subprocess(_measure_saved, aligner, path, timeout=timeout)}
 
         records = run_cells(
-            cells,
-            run,
-            results_path=results_path,
-            progress=progress,
-            on_result=lambda record: on_result(score(record)),
+            cells, run, results_path=results_path, progress=progress, on_result=lambda record: on_result(score(record))
         )
     return MethodComparison(tuple(score(records[key]) for key in cells), setting)
 

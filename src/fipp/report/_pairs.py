@@ -123,10 +123,7 @@ def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]
         own_origin, own_axes = _principal_axes(before)
         unaligned = (before - own_origin) @ own_axes
     moved = f"{names[0]} mapped into the shared space; a pair's mean cosine is {_mean_cosine(after, target)}"
-    return [
-        Panel("Before", where, unaligned, shown),
-        Panel("After", moved, (after - origin) @ axes, shown),
-    ]
+    return [Panel("Before", where, unaligned, shown), Panel("After", moved, (after - origin) @ axes, shown)]
 
 
 def _principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:

@@ -13,9 +13,4 @@ from fipp.reproduce._specs import BLI, INNER_PRODUCTS, SPECTRUM, TABLES, VARIANT
 from fipp.reproduce._tables import make_tables
 
 # The names that are not listed here are for other rooms of fipp.
-__all__ = [
-    "discover",
-    "make_plan",
-    "make_tables",
-    "run",
-]
+__all__ = ["discover", "make_plan", "make_tables", "run"]

@@ -103,10 +103,7 @@ class Data:
 
 
 def discover(
-    vectors: str | Path,
-    dictionaries: str | Path,
-    choices: Iterable[str] = (),
-    similarity: str | Path | None = None,
+    vectors: str | Path, dictionaries: str | Path, choices: Iterable[str] = (), similarity: str | Path | None = None
 ) -> Data:
     """Find vectors, dictionaries and word similarity files.
 
