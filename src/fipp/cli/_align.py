@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -238,12 +238,8 @@ def _start_rows(aligner: BaseAligner) -> dict[str, str]:
     return {**told, "not tried": f"{', '.join(skipped)}, because of the deadline"} if skipped else told
 
 
-def _began(aligner: BaseAligner) -> Any:
-    return next((each for each in _inside(aligner) if hasattr(each, "starts_")), None)
-
-
-def _inside(aligner: BaseAligner) -> Iterator[BaseAligner]:
-    """Yield an aligner, and the ones that it fitted and delegates to."""
-    yield aligner
-    if hasattr(aligner, "aligner_"):
-        yield from _inside(aligner.aligner_)
+def _began(aligner: Any) -> Any:
+    """Return the aligner that began without known pairs: this one or one that it delegates to; None without any."""
+    while aligner is not None and not hasattr(aligner, "starts_"):
+        aligner = getattr(aligner, "aligner_", None)
+    return aligner

@@ -14,7 +14,6 @@ from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
     from fipp.evaluate import SpaceReport
-    from fipp.io import LoadReport
 
 _Output = Annotated[
     Path, Option("--output", "-o", metavar="OUT", help="Where to write; the extension selects the format.")
@@ -57,7 +56,7 @@ def _show_vectors(path: Path, limit: int | None, strict: bool, as_json: bool, re
     loaded = _arguments.load_vectors(path, report, limit=limit, strict=strict)
     with report.progress("measuring"):
         space = describe_space(loaded)
-    skipped = _skipped(loaded.report)
+    skipped = {finding.kind.many: finding.count for finding in loaded.report.skipped} if loaded.report else {}
     if as_json:
         _console.show_json({"file": str(path), "format": description, "skipped": skipped, **space.as_dict()})
         return
@@ -66,10 +65,6 @@ def _show_vectors(path: Path, limit: int | None, strict: bool, as_json: bool, re
     for row in _rows_of_vectors(space, skipped):
         table.add_row(*row)
     _console.show(_console.summary({"file": str(path), "format": description}), table)
-
-
-def _skipped(report: LoadReport | None) -> dict[str, int]:
-    return {finding.kind.many: finding.count for finding in report.skipped} if report else {}
 
 
 def _rows_of_vectors(space: SpaceReport, skipped: dict[str, int]) -> list[tuple[str, str, str]]:

@@ -15,8 +15,7 @@ from fipp.aligners import METHODS
 from fipp.exceptions import FippError
 from fipp.experiments import result_key
 from fipp.reproduce._data import Data, Dictionary, SimilaritySet
-from fipp.reproduce._paper import authors_settings
-from fipp.reproduce._specs import BLI, SIMILARITY, TABLES, VARIANTS, Variant, with_others
+from fipp.reproduce._paper import BLI, SIMILARITY, TABLES, VARIANTS, Variant, authors_settings, with_others
 
 _FILES = ("source", "target", "train", "test", "similarity")
 
