@@ -48,8 +48,6 @@ _PREPROCESS = (
     "What is done to the vectors of both sides first: none, unit, centre, isotropic, isotropic-textbook, iterative, "
     "or several joined by +, such as unit+centre. isotropic:3 removes three components instead of one."
 )
-# The colours of the heat map, from low to high.
-_LOW, _HIGH = (247, 250, 253), (27, 99, 181)
 
 
 def methods(
@@ -261,9 +259,8 @@ def _heat_table(panel: HeatMap) -> Table:
     for row, name in enumerate(panel.rows):
         cells = []
         for column, score in enumerate(panel.scores[row]):
-            shade = float(panel.shades[row, column])
-            red, green, blue = (round(low + shade * (high - low)) for low, high in zip(_LOW, _HIGH, strict=True))
-            ink, chosen = "white" if shade > 0.55 else "black", panel.best == (row, column)
+            red, green, blue = map(round, panel.colours[row, column])
+            ink, chosen = "white" if panel.dark[row, column] else "black", panel.best == (row, column)
             style = Style(color=ink, bgcolor=f"rgb({red},{green},{blue})", bold=chosen)
             cells.append(Text(f" {score:.4f}{'*' if chosen else ' '}", style=style))
         table.add_row(name, *cells)

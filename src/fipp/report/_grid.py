@@ -13,7 +13,8 @@ from fipp.experiments import Tuning, format_settings, format_value
 from fipp.report._canvas import FONT, INK, MUTED, TARGET, check_figures, matplotlib, new_figure, save
 
 # From low to high: one hue, so that it can be read in grey too.
-_LOW, _HIGH = np.array([247, 250, 253]) / 255, np.array([27, 99, 181]) / 255
+_LOW, _HIGH = np.array([247, 250, 253]), np.array([27, 99, 181])
+_DARK = 0.55
 _CELL, _EDGE = (0.82, 0.46), 1.0
 _MAPS_PER_ROW = 3
 _GREEK = {"epsilon": "ε", "lam": "λ", "components": "components removed"}
@@ -35,6 +36,17 @@ class HeatMap:
     scores: NDArray[np.float64]
     shades: NDArray[np.float64]
     best: tuple[int, int] | None
+
+    @property
+    def colours(self) -> NDArray[np.float64]:
+        """Red, green and blue of each cell, from 0 to 255."""
+        colours: NDArray[np.float64] = _LOW + self.shades[:, :, None] * (_HIGH - _LOW)
+        return colours
+
+    @property
+    def dark(self) -> NDArray[np.bool_]:
+        """Whether a cell is so dark that its score must be white."""
+        return self.shades > _DARK
 
 
 def heat_maps(tuning: Tuning) -> list[HeatMap]:
@@ -126,10 +138,9 @@ def plot_grid(tuning: Tuning, path: str | os.PathLike[str]) -> None:
 
 
 def _draw(axes: Any, heat_map: HeatMap) -> None:
-    colours = _LOW + heat_map.shades[:, :, None] * (_HIGH - _LOW)
-    axes.imshow(colours, aspect="auto", interpolation="nearest")
+    axes.imshow(heat_map.colours / 255, aspect="auto", interpolation="nearest")
     for (row, column), score in np.ndenumerate(heat_map.scores):
-        ink = "white" if heat_map.shades[row, column] > 0.55 else INK
+        ink = "white" if heat_map.dark[row, column] else INK
         axes.text(column, row, f"{score:.4f}", ha="center", va="center", fontsize=FONT - 0.5, color=ink)
     if heat_map.best is not None:
         corner = heat_map.best[1] - 0.5, heat_map.best[0] - 0.5
