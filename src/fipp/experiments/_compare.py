@@ -27,6 +27,7 @@ from fipp.aligners import METHODS, BaseAligner
 from fipp.evaluate import BLIResult, bli, seed_keys, seen_queries
 from fipp.exceptions import FippError, warn
 from fipp.experiments._comparison import RETRIEVALS, MethodComparison, MethodScore, Setting
+from fipp.experiments._grid import format_value
 from fipp.experiments._run import PeakMemory, Record, attempt, result_key, run_cells, run_in_subprocess
 from fipp.io import Lexicon, Lookup, Vectors
 from fipp.linalg import n_threads
@@ -126,14 +127,10 @@ def as_methods(methods: Methods) -> dict[str, BaseAligner]:
     if isinstance(methods, str):
         methods = METHODS if methods == "all" else [methods]
     if not isinstance(methods, Mapping):
-        methods = {method if isinstance(method, str) else _one_line(method): method for method in methods}
+        methods = {method if isinstance(method, str) else format_value(method): method for method in methods}
     if not methods:
         raise FippError("no method is given; 'all' takes every one")
     return {name: make_aligner(method, {}) for name, method in methods.items()}
-
-
-def _one_line(aligner: BaseAligner) -> str:
-    return " ".join(repr(aligner).split())
 
 
 def _set_up(
@@ -230,7 +227,7 @@ def _score(name: str, aligner: BaseAligner, record: Record, setting: Setting) ->
     }
     return MethodScore(
         name=name,
-        aligner=_one_line(aligner),
+        aligner=format_value(aligner),
         pairs=taken,
         same_dimensions=aligner.same_dimensions,
         results=results,

@@ -111,7 +111,7 @@ def format_settings(settings: Settings) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Return the value of a setting in few characters."""
+    """Return the value of a setting, or an aligner with its settings, in one line."""
     if value is None:
         return "none"
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
