@@ -53,9 +53,8 @@ def fetch(
 ) -> None:
     """Download ``url`` to ``target``; afterwards the file is complete and has the checksum, or does not exist.
 
-    The folder must exist. An existing file is kept unless ``replace``. ``checksum`` is a hashlib algorithm and a sum,
-    such as ``"sha256:e3b0…"``; ``timeout`` is the number of seconds without a byte after which a connection is
-    considered lost. ``progress(bytes_done, bytes_in_all)`` is called if the server announces the length.
+    The folder must exist. An existing file is kept unless ``replace``. ``checksum`` is such as ``"sha256:e3b0…"``;
+    ``timeout`` is the number of seconds without a byte after which a connection is considered lost.
     """
     target = Path(os.path.realpath(target))  # keep a symbolic link
     part = target.with_name(f".{target.name}.part")

@@ -74,10 +74,7 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
 
 @contextmanager
 def open_url(url: str, start: int, version: str | None, timeout: float) -> Iterator[Answer]:
-    """Request a file from byte ``start`` on if it still has the given version, otherwise all of it.
-
-    Raises `Cut` if another attempt may succeed, a FippError if none will.
-    """
+    """Request a file from byte ``start`` on if it still has the given version, otherwise all of it."""
     headers = {"User-Agent": f"fipp/{__version__}", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"

@@ -16,8 +16,7 @@ from fipp.exceptions import FippError
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield an empty temporary file beside ``path``; move it there if the block succeeds, otherwise remove it.
 
-    Anyone who reads ``path`` meanwhile, or after a crash, sees the old file or the new one, never half of one. The
-    folder must exist. A symbolic link is kept: the file it points to is replaced. So are the permissions of a file.
+    Readers see the old file or the new one, never half of one. A symbolic link and the file's permissions are kept.
     """
     target = _resolve_target(path)
     temporary = _create_beside(target)

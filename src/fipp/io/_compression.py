@@ -121,10 +121,7 @@ def compression_named(name: str) -> Compression | None:
 
 
 def decompressed(chunks: Iterator[bytes], compression: Compression, name: str, size: int) -> Iterator[bytes]:
-    """Yield the decompressed contents of ``chunks``, at most ``size`` bytes at a time; ``name`` is for errors.
-
-    Several streams in one file, as parallel compressors write them, are read one after the other.
-    """
+    """Yield the decompressed contents of ``chunks``, of one stream or several, at most ``size`` bytes at a time."""
     decoder = compression.decoder()
     data = next(chunks, b"")
     try:

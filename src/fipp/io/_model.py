@@ -26,20 +26,7 @@ Array = npt.NDArray[Any]
 
 
 def write_model(path: str | os.PathLike[str], tensors: Mapping[str, npt.ArrayLike], header: Mapping[str, Any]) -> None:
-    """Write arrays and a header to a safetensors file, atomically; equal input gives equal bytes.
-
-    The arrays are finite real numbers or booleans. The header is anything that JSON can hold, except that the key
-    ``format`` is added by this function.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "model.safetensors")
-    >>> write_model(path, {"map": np.eye(2)}, {"method": "fipp"})
-    >>> tensors, header = read_model(path)
-    >>> tensors["map"].shape, header
-    ((2, 2), {'method': 'fipp'})
-    """
+    """Write finite arrays and a JSON header to a safetensors file, atomically; equal input gives equal bytes."""
     arrays = {name: _checked(name, np.asarray(array), path) for name, array in tensors.items()}
     # One metadata key only: safetensors does not promise an order for several.
     contents = save(arrays, metadata={_KEY: _encode_header(header, path)})
@@ -48,10 +35,7 @@ def write_model(path: str | os.PathLike[str], tensors: Mapping[str, npt.ArrayLik
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Read the arrays and the header that `write_model` wrote.
-
-    Raises a FippError if the file is missing or damaged, or was not written by fipp or by a newer version of it.
-    """
+    """Read the arrays and the header that `write_model` wrote, in this version of fipp or an older one."""
     path = Path(path)
     check_readable(path)
     try:

@@ -75,18 +75,7 @@ class Options:
 class Table:
     """Unique words, a finite read-only matrix with one row per word, and what the reader reported.
 
-    Attributes
-    ----------
-    words : tuple of str
-        The words in the order of the rows.
-    matrix : ndarray of shape (n, d)
-        Their vectors.
-    report : LoadReport or None
-        What the reader skipped or repaired.
-    composer : FastTextNgrams, FloretNgrams or None
-        Makes vectors for words that have no row.
-    rows_of_words : dict or None
-        The row of each word, if it is known already.
+    ``composer`` makes vectors for words without a row; ``rows_of_words`` is the index, if it is known already.
     """
 
     words: tuple[str, ...]
@@ -164,14 +153,7 @@ def compose(words: Sequence[str], composer: Composer) -> tuple[tuple[str, ...], 
 def assemble(words: Sequence[str], matrix: FloatMatrix, inspector: Inspector, limit: int | None = None) -> Table:
     """Make a table from the rows a reader found; skip and count rows with NaN or infinity, and repeated words.
 
-    The matrix needs a row for each word. It is copied only if a row is skipped.
-
-    Examples
-    --------
-    >>> rows = np.array([[1, 2], [3, 4], [np.nan, 6]], dtype=np.float32)
-    >>> table = assemble(["cat", "cat", "dog"], rows, Inspector(Path("x.bin"), strict=False))
-    >>> print(table.report.summary())
-    x.bin: 1 word x 2; skipped 1 row with NaN or infinity (row 2, 'dog'), 1 duplicate (row 1, 'cat')
+    The matrix is copied only if a row is skipped.
     """
     skipped = set()
     for row in rows_not_finite(matrix):
@@ -206,24 +188,12 @@ def check_size(count: int, dimensions: int, max_bytes: int, path: Path) -> None:
 
 
 def fold(word: str) -> str:
-    """Return the form of a word in which case and Unicode composition make no difference.
-
-    Examples
-    --------
-    >>> fold("STRASSE") == fold("Straße")
-    True
-    """
+    """Return the form of a word in which case and Unicode composition make no difference."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", word).casefold())
 
 
 class Variants:
-    """The rows of words by their composed form and by their folded form.
-
-    Examples
-    --------
-    >>> Variants(("Cat", "dog")).find("CAT", {"Cat": 0, "dog": 1})
-    0
-    """
+    """The rows of words by their composed form and by their folded form."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
         self._composed: dict[str, int] = {}

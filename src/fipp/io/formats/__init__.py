@@ -21,8 +21,7 @@ from fipp.io.formats._model2vec import read_model2vec, recognises_model2vec
 from fipp.io.formats._numpy import read_npy, read_npz, recognises_npy, recognises_npz, write_npy, write_npz
 from fipp.io.formats._safetensors import read_safetensors, recognises_safetensors, write_safetensors
 from fipp.io.formats._spacy import read_spacy, recognises_spacy
-from fipp.io.formats._text import read_text
-from fipp.io.formats._text_rows import is_text_table
+from fipp.io.formats._text import is_text_table, read_text
 from fipp.io.formats._text_writer import write_text
 from fipp.io.formats._word2vec import read_word2vec, recognises_word2vec, write_word2vec
 
@@ -104,16 +103,7 @@ FOLDERS = (
 
 
 def format_to_read(place: Path | Source) -> Format:
-    """Return the format of an existing file or folder: by its content if that is clear, otherwise by its name.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "x.bin")
-    >>> _ = path.write_text("cat 1 2")
-    >>> format_to_read(path).suffixes
-    ('.vec', '.txt')
-    """
+    """Return the format of an existing file or folder: by its content if that is clear, otherwise by its name."""
     if not isinstance(place, Source):
         with Source(place) as source:
             return format_to_read(source)
@@ -136,14 +126,7 @@ def format_to_read(place: Path | Source) -> Format:
 
 
 def format_to_write(path: Path) -> Format:
-    """Return the format that the name of a file asks for.
-
-    Examples
-    --------
-    >>> format_to_write(Path("x.h5"))
-    Traceback (most recent call last):
-    fipp.exceptions.FippError: x.h5 is in no format that fipp knows; it knows ...
-    """
+    """Return the format that the name of a file asks for."""
     suffix = suffix_of(path)
     for candidate in FORMATS:
         if suffix in candidate.suffixes:
@@ -153,15 +136,7 @@ def format_to_write(path: Path) -> Format:
 
 
 def may_hold_vectors(path: Path) -> bool:
-    """Return whether a folder has the layout, or a file the name, of a known format; nothing is read.
-
-    The words beside a matrix (``x.txt`` beside ``x.npy``) are not vectors themselves.
-
-    Examples
-    --------
-    >>> may_hold_vectors(Path("wiki.hr.vec.gz")), may_hold_vectors(Path("README.md"))
-    (True, False)
-    """
+    """Return whether a folder has the layout, or a file the name, of a known format; nothing is read."""
     if path.is_dir():
         return any(folder.recognises(path, b"") for folder in FOLDERS)
     is_words = path.suffix == ".txt" and path.with_suffix(".npy").exists()

@@ -39,8 +39,7 @@ def recognises_arrow(path: Path, opening: bytes) -> bool:
 def read_arrow(path: Path, options: Options) -> Table:
     """Read a table: the words are its first column of text, the vectors its first column of lists of numbers.
 
-    Without a column of lists, every column of numbers is a dimension. Rows without a word or a vector are skipped and
-    counted.
+    Without a column of lists, every column of numbers is a dimension.
     """
     inspector = Inspector(path, options.strict)
     words: list[str] = []
@@ -173,7 +172,7 @@ class _Columns(NamedTuple):
 def _rows_of(
     batch: Any, columns: _Columns, inspector: Inspector, seen: int, dimension: int | None
 ) -> tuple[list[str], FloatMatrix]:
-    """Return the words and vectors of a batch; ``seen`` is the number of rows before it.
+    """Return the words and vectors of a batch that follows ``seen`` rows.
 
     Lists whose length is not ``dimension``, or the most frequent one if that is None, are skipped.
     """

@@ -42,9 +42,8 @@ def recognises_fasttext(path: Path, opening: bytes) -> bool:
 def read_fasttext(path: Path, options: Options) -> Table:
     """Read the words of a fastText model; their vectors are those that fastText prints.
 
-    The model's matrix is mapped into memory, not read. Supervised models have word vectors too; their labels are left
-    out. Quantised and pruned models (``.ftz``) are refused, because they approximate or lack some n-grams. With
-    ``words``, the result has exactly those words, in that order; words unknown to the model are composed.
+    The matrix is mapped into memory. Labels are left out. Quantised and pruned models are refused, because they
+    approximate or lack some n-grams.
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return _Model(path, content, Inspector(path, options.strict)).read(options)

@@ -17,7 +17,7 @@ from fipp.io._report import Inspector
 from fipp.io._rows import as_floats
 from fipp.io._stream import encoded
 from fipp.io._table import Options, Table, assemble, check_size
-from fipp.io.formats._named import (
+from fipp.io.formats._numpy import (
     WORD_NAMES,
     ArrayKind,
     check_counts,
@@ -59,8 +59,7 @@ def recognises_safetensors(path: Path, opening: bytes) -> bool:
 def read_safetensors(path: Path, options: Options) -> Table:
     """Map the matrix of a safetensors file into memory and read its words.
 
-    The words are a JSON list in the metadata, a tensor of bytes with one word per line, or ``x.txt`` beside the file. A
-    tensor ``scale`` with a number for each row multiplies the rows, as in quantised vectors.
+    A tensor ``scale`` with a number for each row multiplies the rows, as in quantised vectors.
     """
     inspector = Inspector(path, options.strict)
     tensors, metadata = open_tensors(path)

@@ -70,14 +70,7 @@ def similar_words(
 
 
 def edit_distances(left: npt.NDArray[np.uint32], right: npt.NDArray[np.uint32]) -> _Numbers:
-    """Return the Levenshtein distances between the words in equal rows of two matrices of code points.
-
-    Examples
-    --------
-    >>> letters = [np.array([[ord(letter) for letter in word]], dtype=np.uint32) for word in ("kitten", "sitting")]
-    >>> edit_distances(*letters)
-    array([3])
-    """
+    """Return the Levenshtein distances between the words in equal rows of two matrices of code points."""
     count, length = right.shape
     # One row of the classic table at a time, for all pairs at once.
     above = np.tile(np.arange(length + 1, dtype=np.int64)[:, np.newaxis], (1, count))

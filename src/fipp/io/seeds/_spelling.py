@@ -84,13 +84,7 @@ def equal_numerals(source: Iterable[str], target: Iterable[str]) -> list[tuple[s
 
 
 def numeral(word: str) -> str | None:
-    """Return a numeral of any script in ASCII digits; None if the word is not a numeral.
-
-    Examples
-    --------
-    >>> numeral("١٩٨٤"), numeral("3,5%"), numeral("۱٫۵"), numeral("b2b"), numeral("--")
-    ('1984', '3,5%', '1.5', None, None)
-    """
+    """Return a numeral of any script in ASCII digits; None if the word is not a numeral."""
     digits = 0
     letters = []
     for letter in word.translate(_SEPARATORS):
@@ -158,10 +152,7 @@ def _mutual_best(
 
 
 def to_latin(word: str) -> str:
-    """Return a word in lower-case Latin letters without marks.
-
-    Cyrillic, Greek, Armenian and Georgian letters are transliterated; letters of other alphabets are kept.
-    """
+    """Return a word in lower-case Latin letters without marks; letters of unknown alphabets are kept."""
     apart = unicodedata.normalize("NFKD", word.lower())
     letters = "".join(letter for letter in apart if not unicodedata.combining(letter))
     return unicodedata.normalize("NFC", letters.translate(_SOUNDS))
