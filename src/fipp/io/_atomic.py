@@ -30,12 +30,15 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    _flush_folder(target.parent)
+    # The move is recorded in the folder itself. Windows cannot open a folder, and does not need this.
+    if hasattr(os, "O_DIRECTORY"):
+        with suppress(OSError):
+            flush_to_disk(target.parent, os.O_RDONLY | os.O_DIRECTORY)
 
 
-def flush_to_disk(path: Path) -> None:
+def flush_to_disk(path: Path, flags: int = os.O_RDWR) -> None:
     """Wait until the contents of ``path`` would survive a power cut."""
-    descriptor = os.open(path, os.O_RDWR)
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:
@@ -60,14 +63,3 @@ def _create_beside(target: Path) -> Path:
     except OSError as error:
         raise FippError(f"cannot write in the folder {target.parent}: {error.strerror}") from error
     return temporary
-
-
-def _flush_folder(folder: Path) -> None:
-    # The move is recorded in the folder itself. Windows cannot open a folder, and does not need this.
-    if hasattr(os, "O_DIRECTORY"):
-        with suppress(OSError):
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)

@@ -15,7 +15,7 @@ from safetensors.numpy import save
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
-from fipp.io._stream import check_readable
+from fipp.io._stream import check_readable, explained
 
 FORMAT = 1
 """The version of the format; increased when an older fipp could not read a file correctly."""
@@ -38,13 +38,11 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str
     """Read the arrays and the header that `write_model` wrote, in this version of fipp or an older one."""
     path = Path(path)
     check_readable(path)
-    try:
-        # safe_open checks sizes against the file before any array is made.
-        with safe_open(path, framework="numpy") as file:
-            header = _decode_header((file.metadata() or {}).get(_KEY), path)
-            tensors = {name: _checked(name, file.get_tensor(name), path) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, TypeError, AttributeError) as error:
-        raise FippError(f"{path} is not a whole safetensors file: {error}") from error
+    errors = (SafetensorError, OSError, TypeError, AttributeError)
+    # safe_open checks sizes against the file before any array is made.
+    with explained(path, "is not a whole safetensors file", *errors), safe_open(path, framework="numpy") as file:
+        header = _decode_header((file.metadata() or {}).get(_KEY), path)
+        tensors = {name: _checked(name, file.get_tensor(name), path) for name in file.keys()}  # noqa: SIM118
     return tensors, header
 
 

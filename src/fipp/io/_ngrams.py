@@ -139,12 +139,11 @@ class FloretNgrams:
 
         def rows_of(block: slice) -> tuple[Numbers, Numbers]:
             marked = [self.begin + word + self.end for word in words[block]]
-            whole = character_ngrams(marked, 1, 0)
             grams = character_ngrams(marked, self.shortest, self.longest, ends_alone=self.ends_alone)
             lengths = np.fromiter(map(len, marked), dtype=np.int64, count=len(marked))
             ends = np.cumsum(lengths)
             starts = np.append(ends - lengths, grams.starts)
-            hashed = hash_spans(whole.buffer, starts, np.append(ends, grams.ends), function)
+            hashed = hash_spans(grams.buffer, starts, np.append(ends, grams.ends), function)
             rows = hashed[:, : self.hashes].astype(np.int64) % len(self.matrix)
             owners = np.append(np.arange(len(marked)), grams.owners)
             return rows.ravel(), np.repeat(owners, self.hashes)

@@ -141,6 +141,17 @@ class Source:
         return self._rest
 
 
+@contextmanager
+def explained(path: Path, problem: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn errors that a damaged file causes, except FippErrors, into a FippError that says what it is."""
+    try:
+        yield
+    except FippError:
+        raise
+    except errors as error:
+        raise FippError(f"{path} {problem}: {error}") from error
+
+
 def check_readable(path: Path) -> None:
     """Raise a FippError unless ``path`` is an existing file."""
     if path.is_dir():
@@ -252,7 +263,5 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
 def read_json(path: Path, max_bytes: int) -> Any:
     """Return the contents of a JSON file of at most ``max_bytes``."""
     content = read_bytes(path, max_bytes)
-    try:
+    with explained(path, "is not JSON", ValueError, RecursionError):
         return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FippError(f"{path} is not JSON: {error}") from error

@@ -17,9 +17,8 @@ import numpy.typing as npt
 from fipp.exceptions import FippError, warn
 from fipp.io._ngrams import Composer
 from fipp.io._report import DUPLICATE, NOT_FINITE, Inspector, LoadReport, counted, quoted
-from fipp.io._rows import FloatMatrix, as_floats, float_type, rows_not_finite
+from fipp.io._rows import FloatMatrix, as_floats, rows_not_finite
 from fipp.io._stream import DEFAULT_MAX_BYTES
-from fipp.linalg import parse_memory
 
 _FLOAT32: np.dtype[Any] = np.dtype(np.float32)
 _ENCODING_ERRORS = ("replace", "strict", "surrogateescape")
@@ -44,31 +43,24 @@ class Options:
     max_bytes: int = DEFAULT_MAX_BYTES
     max_memory: int | None = None
 
-    @classmethod
-    def checked(
-        cls,
-        *,
-        limit: int | None,
-        strict: bool,
-        words: Iterable[str] | None,
-        dtype: npt.DTypeLike,
-        encoding_errors: str,
-        max_bytes: int,
-        max_memory: int | float | str | None,
-    ) -> Options:
-        """Check and convert what a user passed to `Vectors.load`."""
-        if limit is not None and limit < 1:
-            raise FippError(f"limit must be at least 1, not {limit}")
-        if encoding_errors not in _ENCODING_ERRORS:
-            raise FippError(f"encoding_errors must be one of {', '.join(_ENCODING_ERRORS)}, not {encoding_errors!r}")
-        if isinstance(words, str):
-            raise FippError(f"words takes several words; for one write words=[{words!r}]")
-        wanted = None if words is None else tuple(dict.fromkeys(words))
-        for word in wanted or ():
-            if not isinstance(word, str):
-                raise FippError(f"words must be text, but one is {word!r}")
-        memory = None if max_memory is None else parse_memory(max_memory)
-        return cls(limit, strict, wanted, float_type(dtype), encoding_errors, max_bytes, memory)
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise FippError(f"limit must be at least 1, not {self.limit}")
+        if self.encoding_errors not in _ENCODING_ERRORS:
+            raise FippError(
+                f"encoding_errors must be one of {', '.join(_ENCODING_ERRORS)}, not {self.encoding_errors!r}"
+            )
+
+
+def wanted_words(words: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Return each word once; raise a FippError if they are one text, or not text."""
+    if isinstance(words, str):
+        raise FippError(f"words takes several words; for one write words=[{words!r}]")
+    wanted = None if words is None else tuple(dict.fromkeys(words))
+    for word in wanted or ():
+        if not isinstance(word, str):
+            raise FippError(f"words must be text, but one is {word!r}")
+    return wanted
 
 
 @dataclass(eq=False)

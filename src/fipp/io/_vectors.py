@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
-from fipp.io._load import load_table
+from fipp.io._cache import load_table
 from fipp.io._report import LoadReport, quoted
-from fipp.io._rows import FloatMatrix, as_floats, blocks, rows_not_finite
+from fipp.io._rows import FloatMatrix, as_floats, blocks, float_type, rows_not_finite
 from fipp.io._stream import DEFAULT_MAX_BYTES
-from fipp.io._table import Options, Table, Variants, WordNotFoundError, as_strings, index_of_unique
+from fipp.io._table import Options, Table, Variants, WordNotFoundError, as_strings, index_of_unique, wanted_words
 from fipp.io.formats import format_to_write
 from fipp.io.formats._gensim import from_gensim, to_gensim
 from fipp.io.formats._model2vec import from_model2vec
 from fipp.io.formats._spacy import from_spacy
+from fipp.linalg import parse_memory
 
 
 class Vectors:
@@ -297,15 +298,8 @@ class Vectors:
         ...     Vectors.load(file, words=["dog", "bird"]).words
         ('dog',)
         """
-        options = Options.checked(
-            limit=limit,
-            strict=strict,
-            words=words,
-            dtype=dtype,
-            encoding_errors=encoding_errors,
-            max_bytes=max_bytes,
-            max_memory=max_memory,
-        )
+        memory = None if max_memory is None else parse_memory(max_memory)
+        options = Options(limit, strict, wanted_words(words), float_type(dtype), encoding_errors, max_bytes, memory)
         return cls._from_table(load_table(path, options, cache))
 
     def save(self, path: str | os.PathLike[str]) -> None:

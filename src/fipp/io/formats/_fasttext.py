@@ -17,7 +17,7 @@ from fipp.io._ngrams import MAX_NGRAM, FastTextNgrams
 from fipp.io._report import Inspector
 from fipp.io._table import Options, Table, assemble, check_size
 
-_MAGIC = struct.pack("<i", 793712314)
+FASTTEXT_MARK = struct.pack("<i", 793712314)
 _VERSIONS = (11, 12)
 _ARGUMENTS = struct.Struct("<12id")
 _COUNTS = struct.Struct("<3i2q")
@@ -32,11 +32,6 @@ class _Arguments(NamedTuple):
     buckets: int
     shortest: int
     longest: int
-
-
-def recognises_fasttext(path: Path, opening: bytes) -> bool:
-    """Return whether the content is a fastText model."""
-    return opening.startswith(_MAGIC)
 
 
 def read_fasttext(path: Path, options: Options) -> Table:
@@ -55,7 +50,7 @@ class _Model:
     def __init__(self, path: Path, content: mmap.mmap, inspector: Inspector) -> None:
         self._path = path
         self._content = content
-        self._at = len(_MAGIC)
+        self._at = len(FASTTEXT_MARK)
         self._inspector = inspector
 
     def read(self, options: Options) -> Table:

@@ -19,14 +19,14 @@ from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path, flush_to_disk
 from fipp.io._report import Inspector
 from fipp.io._rows import FloatMatrix, RowCollector, as_floats
-from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded, read_batches
+from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded, explained, read_batches
 from fipp.io._table import Options, Table, assemble, check_size
 
 MATRIX_NAMES = ("matrix", "vectors", "embeddings", "embedding", "embedding.weight", "weight")
 WORD_NAMES = ("words", "vocab", "vocabulary", "tokens", "keys", "ids", "labels")
 
 _NPY_MAGIC = b"\x93NUMPY"
-_ZIP_MAGIC = b"PK\x03\x04"
+ZIP_MARK = b"PK\x03\x04"
 _MAX_MEMBERS = 1000
 _MAX_PADDING = 1 << 30
 _BLOCK_BYTES = 8 << 20
@@ -57,11 +57,6 @@ class _Header(NamedTuple):
 def recognises_npy(path: Path, opening: bytes) -> bool:
     """Return whether a file is a NumPy matrix, or the words of the matrix beside it."""
     return opening.startswith(_NPY_MAGIC) or (path.suffix.lower() == ".txt" and path.with_suffix(".npy").is_file())
-
-
-def recognises_npz(path: Path, opening: bytes) -> bool:
-    """Return whether a file is a zip archive; no other format of vectors is."""
-    return opening.startswith(_ZIP_MAGIC)
 
 
 def read_npy(path: Path, options: Options) -> Table:
@@ -104,13 +99,11 @@ def write_npy(table: Table, path: Path) -> None:
 
 def map_matrix(path: Path) -> npt.NDArray[Any]:
     """Map a .npy file into memory after checking its header; numpy's own errors speak of pickles and mmap."""
-    try:
-        with open(path, "rb") as file:
-            header = _Header.read(file)
-            start = file.tell()
-            present = path.stat().st_size - start
-    except Exception as error:  # the header is parsed as Python text, and what that raises depends on the damage
-        raise FippError(f"{path} is not a NumPy matrix: {error}") from error
+    # The header is parsed as Python text, and what that raises depends on the damage.
+    with explained(path, "is not a NumPy matrix", Exception), open(path, "rb") as file:
+        header = _Header.read(file)
+        start = file.tell()
+        present = path.stat().st_size - start
     shape, dtype = header.shape, header.dtype
     if dtype.hasobject:
         raise FippError(f"{path} holds pickled Python objects, which fipp never loads; save it as float32")
@@ -135,7 +128,8 @@ def read_npz(path: Path, options: Options) -> Table:
     Sizes are compared with ``max_bytes`` before anything is decompressed.
     """
     inspector = Inspector(path, options.strict)
-    with _reading(path), zipfile.ZipFile(path) as archive:
+    # What the zip module and numpy's header parser raise depends on the damage.
+    with explained(path, "is not a whole NumPy archive", Exception), zipfile.ZipFile(path) as archive:
         members = _members(archive, path)
         total = sum(info.file_size for info in members.values())
         if total > options.max_bytes:
@@ -226,17 +220,6 @@ class _Member:
                 block = _read_exactly(file, step * size, self._path)
                 collected.append(as_floats(np.frombuffer(block, dtype=dtype).reshape(step, columns)))
         return collected.finish()
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FippError:
-        raise
-    # What the zip module and numpy's header parser raise depends on the damage.
-    except Exception as error:
-        raise FippError(f"{path} is not a whole NumPy archive: {error}") from error
 
 
 def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:

@@ -15,7 +15,7 @@ from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._report import Inspector
 from fipp.io._rows import as_floats
-from fipp.io._stream import encoded
+from fipp.io._stream import encoded, explained
 from fipp.io._table import Options, Table, assemble, check_size
 from fipp.io.formats._numpy import (
     WORD_NAMES,
@@ -89,7 +89,8 @@ def write_safetensors(table: Table, path: Path) -> None:
 
 def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Return the tensors of a file and its metadata, after checking their sizes against the file."""
-    try:
+    errors = (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+    with explained(path, "is not a whole safetensors file", *errors):
         with safe_open(path, framework="numpy") as file:
             metadata = dict(file.metadata() or {})
         with open(path, "rb") as raw:
@@ -100,8 +101,6 @@ def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             name: Tensor(entry["dtype"], tuple(entry["shape"]), 8 + length + entry["data_offsets"][0])
             for name, entry in header.items()
         }
-    except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise FippError(f"{path} is not a whole safetensors file: {error}") from error
     return tensors, metadata
 
 
