@@ -24,8 +24,7 @@ from fipp.io.formats._text import (
     parse_header,
     parse_row,
 )
-from fipp.io.seeds._similar_words import edit_distances
-from fipp.io.seeds._spelling import numeral
+from fipp.io.seeds._spelling import edit_distances, numeral
 
 
 def bytes_of(text):

@@ -155,10 +155,7 @@ Composer = FastTextNgrams | FloretNgrams
 
 
 def _compose(
-    matrix: FloatMatrix,
-    words: Sequence[bytes],
-    per_byte: int,
-    rows_of: Callable[[slice], tuple[Numbers, Numbers]],
+    matrix: FloatMatrix, words: Sequence[bytes], per_byte: int, rows_of: Callable[[slice], tuple[Numbers, Numbers]]
 ) -> Composed:
     """Compute the means block by block; ``rows_of`` returns the rows for a block of words, and their owners."""
     result = np.empty((len(words), matrix.shape[1]), dtype=np.float32)

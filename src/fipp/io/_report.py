@@ -77,11 +77,7 @@ class LoadReport:
         """Return one line with what a person should know; None if there is nothing."""
         remarks = [
             f"{verb} {', '.join(map(str, findings))}"
-            for verb, findings in [
-                ("skipped", self.skipped),
-                ("repaired", self.repaired),
-                ("kept", self.doubtful),
-            ]
+            for verb, findings in [("skipped", self.skipped), ("repaired", self.repaired), ("kept", self.doubtful)]
             if findings
         ]
         remarks += self.notes

@@ -13,14 +13,7 @@ from typing import Any, BinaryIO
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
-from fipp.io._compression import (
-    COMPRESSIONS,
-    Compression,
-    compressing,
-    compression_named,
-    compression_of,
-    decompressed,
-)
+from fipp.io._compression import COMPRESSIONS, Compression, compressing, compression_named, compression_of, decompressed
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DEFAULT_MAX_BYTES = 64 << 30

@@ -39,11 +39,6 @@ class Vectors:
     dtype : {"float32", "float16", "float64"}
         The type of the numbers. Half precision takes half the memory; aligners compute with float32 either way.
 
-    Attributes
-    ----------
-    report : LoadReport or None
-        What was skipped or repaired when these vectors were read from a file.
-
     Examples
     --------
     >>> vectors = Vectors(["cat", "dog"], [[1.0, 0.0], [0.5, 2.0]])
@@ -56,10 +51,7 @@ class Vectors:
     """
 
     def __init__(
-        self,
-        words: Sequence[str] | npt.NDArray[np.str_],
-        matrix: npt.ArrayLike,
-        dtype: npt.DTypeLike = np.float32,
+        self, words: Sequence[str] | npt.NDArray[np.str_], matrix: npt.ArrayLike, dtype: npt.DTypeLike = np.float32
     ) -> None:
         rows = as_floats(matrix, dtype)
         names = as_strings(words)
@@ -148,16 +140,6 @@ class Vectors:
 
         A word is looked up as it is, then in composed Unicode (NFC, so that ``é`` is found whether it is one character
         or two), then in lower case, and finally in any case; the first matching row counts.
-
-        Parameters
-        ----------
-        words : iterable of str
-            The words to look up.
-
-        Returns
-        -------
-        ndarray of int64
-            A row for each word.
 
         Examples
         --------

@@ -17,15 +17,7 @@ from fipp.io._report import Inspector
 from fipp.io._rows import as_floats
 from fipp.io._stream import encoded, explained
 from fipp.io._table import Options, Table, assemble, check_size
-from fipp.io.formats._numpy import (
-    WORD_NAMES,
-    ArrayKind,
-    check_counts,
-    matrix_name,
-    read_words,
-    split_words,
-    words_name,
-)
+from fipp.io.formats._numpy import WORD_NAMES, ArrayKind, check_counts, matrix_name, read_words, split_words, words_name
 
 _MAX_HEADER_BYTES = 100_000_000
 """The safetensors library's own limit."""
