@@ -123,6 +123,8 @@ class _Transfer:
                 self._attempt()
                 return
             except Cut as cut:
+                if isinstance(cut, NoSuchPart):
+                    self.restart()
                 # Reaching the same size again is no progress; otherwise a broken server would be asked for ever.
                 failures = 1 if self._size() > most else failures + 1
                 most = max(most, self._size())
@@ -148,7 +150,7 @@ class _Transfer:
         start, version, total = self._state()
         if total is not None and start == total:
             return
-        with self._answer(start, version) as answer:
+        with open_url(self.url, start, version, self.timeout) as answer:
             if answer.start != start or (start and answer.total != total):
                 # The server cannot resume, or the file has changed.
                 start = answer.start
@@ -167,15 +169,6 @@ class _Transfer:
             done = self._receive(answer, start)
         if answer.total is not None and done < answer.total:
             raise Cut(f"the connection ended after {done:,} of {answer.total:,} bytes")
-
-    @contextmanager
-    def _answer(self, start: int, version: str | None) -> Iterator[Answer]:
-        try:
-            with open_url(self.url, start, version, self.timeout) as answer:
-                yield answer
-        except NoSuchPart:
-            self.restart()
-            raise
 
     def _receive(self, answer: Answer, done: int) -> int:
         steps = Steps(self.progress if answer.total else None, answer.total or 0)

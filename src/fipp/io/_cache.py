@@ -77,7 +77,7 @@ def load_table(
             table = cache.load(options.limit if options.words is None else None, options.strict)
             if table is not None and options.words is None:
                 return table
-            if table is not None and (table.report is None or not table.report.summary()):
+            if table is not None and _is_clean(table):
                 return _select(table, options)
         table = _read_source(source, chosen, options)
     # A cache holds rows, but not what composes vectors for other words.
@@ -188,7 +188,7 @@ class Cache:
         with suppress(OSError, ValueError):  # a full disk, a folder without permission, a FippError
             if self._fingerprint.is_settled and Fingerprint.of(self._path) == self._fingerprint:
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                largest = _largest_total()
+                largest = parse_memory(os.environ.get("FIPP_CACHE_SIZE") or DEFAULT_CACHE_SIZE)
                 if table.matrix.nbytes < largest and table.matrix.nbytes < _free_bytes(self._folder) // 2:
                     place = self._place(limit)
                     with atomic_path(place) as temporary, open(temporary, "wb") as file:
@@ -302,11 +302,6 @@ def _first(table: Table, limit: int) -> Table:
     if head.report is None:
         return head
     return replace(head, report=LoadReport(head.report.path, f"{counted(len(head), 'word')} x {head.dim}"))
-
-
-def _largest_total() -> int:
-    chosen = os.environ.get("FIPP_CACHE_SIZE")
-    return DEFAULT_CACHE_SIZE if not chosen else parse_memory(chosen)
 
 
 def _free_bytes(folder: Path) -> int:

@@ -36,10 +36,6 @@ class Ngrams(NamedTuple):
     ends: Numbers
     owners: Numbers
 
-    def texts(self) -> list[bytes]:
-        """Return the n-grams as bytes."""
-        return [self.buffer[start:end].tobytes() for start, end in zip(self.starts, self.ends, strict=True)]
-
 
 def character_ngrams(words: Sequence[bytes], shortest: int, longest: int, *, ends_alone: bool = False) -> Ngrams:
     """List the n-grams, in UTF-8 characters, of words that already carry their boundary marks.
