@@ -25,7 +25,7 @@ _SIMILARITY = {
     "mturk771": (0.669, 0.670),
     "semeval17": (0.722, 0.722),
     "semeval2017": (0.722, 0.722),
-    "simlex999": (0.382, 0.381),
+    "simlex": (0.382, 0.381),
 }
 # Columns of the downstream tasks by fipp's names. The paper's VecMap and MUSE are those without a dictionary.
 _TASK_COLUMNS = {
