@@ -81,22 +81,7 @@ def induce(
     """Find the best partner of every row by CSLS, in both directions, among a random share of the pairs.
 
     Only kept pairs are multiplied: the source words are divided into blocks at random, and each block is compared with
-    its own random share of the target words.
-
-    Parameters
-    ----------
-    A, B : ndarray of shape (n, k), (m, k)
-        Rows of unit length.
-    hubs : Hubness
-        r_x and r_z.
-    keep : float, default=1.0
-        Share of the pairs that may be chosen.
-    seed : tuple of int
-        The same seed leaves out the same pairs.
-
-    Returns
-    -------
-    Induced
+    its own random share of the target words. Rows have unit length. The same ``seed`` leaves out the same pairs.
 
     Examples
     --------
@@ -160,21 +145,8 @@ def from_similarity_distributions(
     r"""Pair words without any seed: translations have similar distributions of similarities to other words.
 
     The rows of :math:`\sqrt{X X^\top}`, sorted, no longer depend on which word is which, nor on the dimension. They
-    are normalised like vectors and compared by CSLS, in both directions.
-
-    Parameters
-    ----------
-    X, Z : ndarray of shape (n, d1), (m, d2)
-        Normalised vocabularies, the most frequent words first.
-    max_words : int
-        Number of words of each side that are used, the first ones; the same number on both sides.
-    k : int
-        Number of neighbours of CSLS.
-
-    Returns
-    -------
-    ndarray of shape (c, 2)
-        Pairs of both directions.
+    are normalised like vectors and compared by CSLS with ``k`` neighbours, in both directions. Only the first
+    ``max_words`` words of either side take part; as many on one side as on the other.
 
     Examples
     --------
