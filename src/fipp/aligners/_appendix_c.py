@@ -35,13 +35,6 @@ def induce_pairs(
     ``"one-to-one"``, as published, admits proposals whose target word is in no known pair and in no more similar
     proposal; ``"mutual"``, those whose source word is also the best of the proposing words for the target word;
     ``"one-way"``, all.
-
-    Examples
-    --------
-    >>> X = np.float32([[1, 0], [0, 1], [3, 1], [1, 2]])
-    >>> found, similarities = induce_pairs(X, X[:, ::-1], np.array([[0, 0], [1, 1]]), 5, rule="one-to-one")
-    >>> sorted(found.tolist()), similarities.round(3)
-    ([[2, 2], [3, 3]], array([1., 1.], dtype=float32))
     """
     free = np.setdiff1d(np.arange(len(X)), pairs[:, 0])
     factors_s, factors_t = thin_svd(X[pairs[:, 0]]), thin_svd(Y[pairs[:, 1]])

@@ -313,13 +313,6 @@ def relaxed_csls(S: NDArray, T: NDArray, contest: Contest) -> tuple[float, NDArr
         −2 s_i·t_j + mean_{m ∈ N(s_i)} s_i·t_m + mean_{m ∈ N(t_j)} s_m·t_j,
 
     where N are the words near either, which are fixed while S and T, of unit length, change a little.
-
-    Examples
-    --------
-    >>> S, both, near = np.eye(2), np.array([[0, 0], [1, 1]]), np.array([[0, 1]] * 2)
-    >>> value, by_source, _ = relaxed_csls(S, S, Contest(both, near, near))
-    >>> value, by_source[0]  # −2 + ½ + ½
-    (-1.0, array([-0.5,  0.5]))
     """
     sources, targets = contest.pairs.T[:, :, None]
     shape, one = (len(S), len(T)), S.dtype.type(1 / len(contest.pairs))

@@ -175,13 +175,6 @@ def couple(
     With C_s = AAᵀ and C_t = BBᵀ, and given marginals, only −2⟨C_s Γ C_t, Γ⟩ = −2 \|AᵀΓB\|² depends on Γ. Its gradient
     −4 A(AᵀΓB)Bᵀ takes nmd steps, where general similarities take n²m: each round (Peyré, Cuturi and Solomon, ICML
     2016) solves the transport problem with the gradient as its cost. Γ is uniform at first.
-
-    Examples
-    --------
-    >>> A = np.array([[3.0], [1.0], [0.0]])
-    >>> found = couple(A, A[::-1].copy(), 0.1, 100, 1e-6)
-    >>> found.gamma.argmax(axis=1), round(found.distance, 2), found.converged
-    (array([2, 1, 0]), 0.0, True)
     """
     ot, steps = _transport(), Steps(progress, n_iterations)
     p, q = np.full(len(A), 1 / len(A)), np.full(len(B), 1 / len(B))

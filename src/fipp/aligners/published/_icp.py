@@ -192,14 +192,7 @@ class PrincipalAxes(NamedTuple):
     @classmethod
     @single_threaded_blas
     def of(cls, X: NDArray[np.float32], p: int) -> PrincipalAxes:
-        """Find the ``p`` first axes of X.
-
-        Examples
-        --------
-        >>> axes = PrincipalAxes.of(np.float32([[3, 0], [-1, 0], [-1, 0], [-1, 0]]), 1)
-        >>> abs(axes.coordinates.T).round(3), axes.variance.round(3)
-        (array([[1.732, 0.577, 0.577, 0.577]], dtype=float32), array([1.]))
-        """
+        """Find the ``p`` first axes of X."""
         centred = X - X.mean(axis=0, dtype=np.float64).astype(np.float32)
         variance, axes = np.linalg.eigh(cross_products(centred, centred) / len(X))
         variance, axes = np.maximum(variance[::-1][:p], 0), axes[:, ::-1][:, :p]
@@ -214,13 +207,6 @@ class Moments:
 
     S are the moments E[x_i x_j], T the moments E[x_i x_j x_k], and S(W), T(W) those of xW. All are known without any
     pair of the centred points X and Y. Along principal axes S is diagonal, which leaves the signs open; T decides them.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).exponential(size=(500, 3)).astype(np.float32) - 1
-    >>> moments = Moments(X, X[:, ::-1])
-    >>> bool(moments.agreement(np.eye(3)[::-1]) > 1.99)
-    True
     """
 
     def __init__(self, X: NDArray[np.float32], Y: NDArray[np.float32]) -> None:
@@ -251,16 +237,7 @@ class Moments:
 def best_rotations(
     moments: Moments, p: int, *, n_starts: int, n_steps: int, n_best: int, rng: np.random.RandomState
 ) -> list[NDArray[np.float64]]:
-    """Lay axis on axis with random signs, ascend from there, and return the rotations whose moments agree best.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).exponential(size=(500, 2)).astype(np.float32) - 1
-    >>> rng = np.random.RandomState(0)
-    >>> [W] = best_rotations(Moments(X, -X), 2, n_starts=9, n_steps=20, n_best=1, rng=rng)
-    >>> bool(np.allclose(W, -np.eye(2), atol=1e-6))
-    True
-    """
+    """Lay axis on axis with random signs, ascend from there, and return the rotations whose moments agree best."""
     signs = [rng.choice([-1.0, 1.0], p) for _ in range(n_starts)]
     found = list(ordered_map(lambda start: moments.ascend(np.diag(start), n_steps), signs))
     agreements = np.array([moments.agreement(W) for W in found])

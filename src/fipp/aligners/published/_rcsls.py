@@ -228,13 +228,6 @@ class RelaxedCSLS:
 
     where Ȳ_i is the mean of the k words of the target vocabulary Y nearest to x_i W, and X̄_i the mean of the k words of
     the source vocabulary X that W brings nearest to y_i.
-
-    Examples
-    --------
-    >>> X = np.eye(2, dtype=np.float32)
-    >>> RelaxedCSLS(X, X, X, X, 2)(np.eye(2))
-    (-1.0, array([[-0.5,  0.5],
-           [ 0.5, -0.5]]))
     """
 
     def __init__(

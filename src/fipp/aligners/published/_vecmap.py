@@ -311,13 +311,6 @@ def self_learn(
 
     X and Z are preprocessed vocabularies without rows of zeros, and ``seed_cross`` is X_sᵀX_t of the first dictionary.
     The total of ``progress`` is a lower bound, which grows.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).standard_normal((300, 5)).astype(np.float32)
-    >>> learned = self_learn(X, X[:, ::-1], np.fliplr(np.eye(5)), Schedule(0.5, 2.0, 3, 1e-6))
-    >>> bool((learned.pairs[:, 0] == learned.pairs[:, 1]).all())
-    True
     """
     share, best, last_better = schedule.initial_share, -np.inf, 0
     hubs = Hubness(np.zeros(len(X), np.float32), np.zeros(len(Z), np.float32))
@@ -356,14 +349,7 @@ def self_learn(
 
 
 def dictionary_cross(X: NDArray[np.float32], Z: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return XᵀDZ, where D_ij counts the pair (i, j) in a dictionary large enough to contain every word.
-
-    Examples
-    --------
-    >>> dictionary_cross(np.eye(2), np.eye(2), np.array([[0, 1], [0, 1]]))
-    array([[0., 2.],
-           [0., 0.]])
-    """
+    """Return XᵀDZ, where D_ij counts the pair (i, j) in a dictionary large enough to contain every word."""
     ones = np.ones(len(pairs), dtype=Z.dtype)
     D = scipy.sparse.csr_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(len(X), len(Z)))
     return cross_products(X, D @ Z)
