@@ -15,8 +15,7 @@ from fipp import Alignment, Auto, FippWarning, Local, Procrustes, SelfLearning, 
 from fipp._deadline import Deadline
 from fipp._progress import Steps
 from fipp.aligners._auto_search import Search
-from fipp.aligners._holdout import held_out_parts
-from fipp.aligners._score import reciprocal_ranks, reciprocal_ranks_by_cosine_and_csls
+from fipp.aligners._holdout import held_out_parts, reciprocal_ranks, reciprocal_ranks_by_cosine_and_csls
 from fipp.evaluate import bli
 
 N, SEED = 800, 220

@@ -20,8 +20,7 @@ from fipp import (
     Spectral,
     Vectors,
 )
-from fipp.aligners._ranking import Descent, MappedLoss, Words, first_and
-from fipp.aligners._ranking_loss import Contest, relaxed_csls
+from fipp.aligners._ranking import Contest, Descent, MappedLoss, Words, first_and, relaxed_csls
 
 LINEAR = [None, FIPP(), Procrustes(), CCA(), PLS(), Ridge(), Spectral(target="fixed"), SelfLearning(Procrustes())]
 N, SEED = 700, 300

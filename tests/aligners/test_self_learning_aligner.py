@@ -9,7 +9,6 @@ from sklearn.base import clone
 from fipp import FIPP, Alignment, FippError, FippWarning, Local, Procrustes, Ridge, SelfLearning, Spectral, Vectors
 from fipp.aligners._consistency import SURE, beats_chance, consistency
 from fipp.aligners._self_learning import FoundPairs, Round, chance_consistency, confidence, plan
-from fipp.aligners._wrapper import fit_weighted
 from fipp.evaluate import bli
 
 INNER = [None, Procrustes(), FIPP(), Ridge(), Spectral(target="fixed")]
@@ -248,7 +247,7 @@ def test_found_pairs_count_by_the_square_of_their_rank_by_csls(rng):
     ranks = csls[tuple(learned.induced_pairs_.T)].argsort().argsort() + 1.0
     everything = np.concatenate([known, learned.induced_pairs_])
     for fitted, weights in ((learned, 0.5 * ranks**2 / np.mean(ranks**2)), (alike, np.full(len(ranks), 0.5))):
-        expected = fit_weighted(Spectral(), X, Y, everything, np.concatenate([np.ones(60), weights]))
+        expected = Spectral().fit(X, Y, everything, sample_weight=np.concatenate([np.ones(60), weights]))
         np.testing.assert_allclose(fitted.transform(X), expected.transform(X), atol=1e-5)
 
 

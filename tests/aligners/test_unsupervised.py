@@ -233,3 +233,17 @@ def test_a_method_that_learns_from_pairs_asks_for_them(words):
 def test_invalid_settings_are_refused_and_named(wrong, alike):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Unsupervised(**wrong).fit(*alike)
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        (np.ones((50, 5)), np.ones((50, 5)), "no two words that are each other's nearest"),
+        (np.ones((1, 5)), np.ones((1, 5)), "no two words that are each other's nearest"),
+        (np.zeros((50, 5)), np.ones((50, 5)), "every source vector is zero"),
+        (np.ones((50, 5)), np.zeros((50, 5)), "every target vector is zero"),
+    ],
+)
+def test_vectors_without_any_differences_are_refused_by_what_is_wrong_with_them(X, Y, message):
+    with pytest.raises(FippError, match=message):
+        Unsupervised().fit(X, Y)

@@ -3,12 +3,11 @@
 from fipp.aligners._auto import Auto
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
-from fipp.aligners._holdout import held_out_parts
+from fipp.aligners._holdout import held_out_parts, reciprocal_ranks
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
 from fipp.aligners._regression import LowRank, ResidualMLP, Ridge
-from fipp.aligners._score import reciprocal_ranks
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._state import from_model, from_state, register, to_model, to_state

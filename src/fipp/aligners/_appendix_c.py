@@ -29,37 +29,12 @@ def induce_pairs(
     A word is described by its inner products with the c seed words of its language, A_s = X X_sᵀ and A_t = Y X_tᵀ;
     source and target words are compared by the cosine of these rows. With X_s = Q_s diag(σ_s) V_sᵀ they are the rows of
     X V_s diag(σ_s), rotated by Q_s, so all products are of d dimensions instead of c. Every source word without a known
-    translation proposes its best target word, and the most similar proposals that the rule admits are added.
+    translation proposes its best target word, and the ``n_pairs`` most similar proposals that the rule admits are
+    returned with their cosines, falling. (The published code adds one more.)
 
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        Preprocessed vocabularies.
-    pairs : ndarray of shape (c, 2)
-        Known pairs; their source words propose nothing.
-    n_pairs : int
-        How many pairs to add, the most similar first; there may be fewer. (The published code adds one more.)
-    rule : {"one-to-one", "mutual", "one-way"}
-        Which proposals are admitted. ``"one-to-one"``, as published: those whose target word is in no known pair and
-        in no more similar proposal. ``"mutual"``: those whose source word is also the best of the proposing words for
-        the target word. ``"one-way"``: all.
-    max_memory : int or str, optional
-        Working memory.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-
-    Returns
-    -------
-    pairs : ndarray of shape (k, 2), k ≤ n_pairs
-    similarities : ndarray of shape (k,)
-        Cosines of the rows of A_s and A_t, falling.
-
-    Examples
-    --------
-    >>> X = np.float32([[1, 0], [0, 1], [3, 1], [1, 2]])
-    >>> found, similarities = induce_pairs(X, X[:, ::-1], np.array([[0, 0], [1, 1]]), 5, rule="one-to-one")
-    >>> sorted(found.tolist()), similarities.round(3)
-    ([[2, 2], [3, 3]], array([1., 1.], dtype=float32))
+    ``"one-to-one"``, as published, admits proposals whose target word is in no known pair and in no more similar
+    proposal; ``"mutual"``, those whose source word is also the best of the proposing words for the target word;
+    ``"one-way"``, all.
     """
     free = np.setdiff1d(np.arange(len(X)), pairs[:, 0])
     factors_s, factors_t = thin_svd(X[pairs[:, 0]]), thin_svd(Y[pairs[:, 1]])

@@ -28,22 +28,18 @@ class Auto(WrappingAligner):
 
     First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. The best of
     them is tried with one and two rounds of self-learning, in which found pairs count less than known ones or as much;
-    then with its map refined by `Ranking`, and with local corrections. Held-out words are looked up among all target
-    words by cosine and by CSLS, and the mean of both reciprocal ranks decides; self-learning must be better by a
-    standard error of the difference. The chosen method is fitted again on the whole seed. With fewer than 200 source
-    words, nothing is chosen: it is self-learning over a growing vocabulary with a few steps of ranking, and a warning
-    if the found pairs do not hold together. Without known pairs, from guesses such as words spelled alike or from
-    nothing, it is `Unsupervised`.
+    then with its map refined by `Ranking`, and with local corrections. The mean reciprocal rank of held-out words among
+    all target words, by cosine and by CSLS, decides; self-learning must be better by a standard error of the
+    difference. The chosen method is fitted again on the whole seed. With fewer than 200 source words, nothing is
+    chosen: `SelfLearning` with a few steps of ranking is used. Without known pairs, `Unsupervised` is used.
 
     Parameters
     ----------
     budget : float, default=50
-        How much work may be spent on trying methods, in trillions (10¹²) of multiply-adds. The work of each stage is
-        estimated from the sizes of the vocabularies and the seed. A stage for which not enough of the budget is left is
-        skipped, with a warning; the ridges of `Spectral` are always tried. The estimate is the same on every machine,
-        so that the choice depends on the data and the settings alone. Two vocabularies of 50,000 words in 300
-        dimensions take about 3, two of a million about 30; by default, nothing is skipped for either. A trillion takes
-        about 40 seconds of one core.
+        How much work may be spent on trying methods, in trillions (10¹²) of multiply-adds, each of which takes about 40
+        seconds of one core. Stages for which not enough is left are skipped with a warning, except the ridges of
+        `Spectral`. The work is estimated from the sizes of the vocabularies and the seed, so that the choice is the
+        same on every machine: about 3 for two vocabularies of 50,000 words in 300 dimensions, 30 for two of a million.
     deadline : float, optional
         Seconds after which no further stage begins. A warning says what was not tried; another run may then choose
         differently. By default, the choice does not depend on time.
@@ -59,8 +55,7 @@ class Auto(WrappingAligner):
     chosen_ : str
         Its name.
     trials_ : list of dict
-        The candidates that were tried: names and mean reciprocal ranks, averaged over cosine and CSLS, with standard
-        errors.
+        The candidates that were tried: names, mean reciprocal ranks over cosine and CSLS, and standard errors.
     skipped_ : list of dict
         The stages that were not tried, with their work and the reason, ``"budget"`` or ``"deadline"``; without known
         pairs, the starts that were not tried. Mostly empty.
@@ -113,9 +108,8 @@ class Auto(WrappingAligner):
     def _choose(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         search = Search(X, Y, self.pairs_, self.random_state, self.max_words)
         steps = Steps(progress, len(search.stages()) + 1)  # the last step fits the chosen method
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(action="ignore", category=FippWarning):
             # Ignore warnings from candidates that may not be chosen.
-            warnings.simplefilter("ignore", FippWarning)
             search.run(self.budget, Deadline(self.deadline), steps)
             best = search.best.candidate
             self.chosen_, self.aligner_ = best.name, search.fit(best, None)

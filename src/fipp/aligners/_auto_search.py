@@ -15,12 +15,11 @@ from fipp._deadline import Deadline
 from fipp._progress import Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
-from fipp.aligners._holdout import held_out_parts
+from fipp.aligners._holdout import held_out_parts, reciprocal_ranks_by_cosine_and_csls
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import PAIRS_AT_ONCE
 from fipp.aligners._regression import Ridge
-from fipp.aligners._score import reciprocal_ranks_by_cosine_and_csls
 from fipp.aligners._self_learning import RANKED_WORDS, FoundPairs, Learner, Round, plan
 from fipp.aligners._spectral import Spectral
 
@@ -48,30 +47,26 @@ _DECOMPOSITION = 10
 
 
 class Candidate(NamedTuple):
-    """A method that could be chosen."""
+    """A method that could be chosen: an unfitted aligner, with what refines it.
+
+    That is rounds of self-learning, with the weights that it gives to found pairs; steps of ranking; local corrections.
+    """
 
     name: str
     aligner: BaseAligner
-    """Unfitted."""
     rounds: int = 0
-    """Rounds of self-learning; 0 without it."""
     learned_weight: float = 1.0
-    """Mean weight of found pairs."""
     weighting: Literal["csls"] | None = "csls"
-    """Whether nearer pairs count for more."""
     steps: int = 0
-    """Steps of refinement by ranking."""
     local: bool = False
-    """Whether there are local corrections."""
 
 
 class CandidateScore(NamedTuple):
-    """How well a candidate did on every held-out word."""
+    """How well a candidate did on every held-out word, and the aligners fitted without each part."""
 
     candidate: Candidate
     ranks: NDArray[np.float64]
     fitted: Sequence[BaseAligner]
-    """One for each part, fitted on the pairs that it does not hold out."""
 
     @property
     def mrr(self) -> float:
@@ -84,20 +79,18 @@ class CandidateScore(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Candidates that are tried together."""
+    """Candidates that are tried together, and the work in trillions, including what the final fit will add."""
 
     name: str
     work: float
-    """In trillions of multiply-adds, including what the final fit of the chosen candidate will add."""
     run: Callable[[], None]
 
 
 class Skipped(NamedTuple):
-    """A stage that was not tried, and why."""
+    """A stage that was not tried, the work that it would have taken, and why."""
 
     stage: str
     work: float
-    """The work it would have taken, in trillions of multiply-adds."""
     by: Literal["budget", "deadline"]
 
     def as_dict(self) -> dict[str, Any]:
@@ -153,9 +146,8 @@ class Search:
 
     def fit(self, candidate: Candidate, held_out: int | None) -> BaseAligner:
         """Fit a candidate on all pairs, or on those that a part does not hold out."""
-        pairs = self._pairs(held_out)
+        pairs, learner = self._pairs(held_out), self._learner(candidate.aligner, held_out)
         if candidate.rounds:
-            learner = self._learner(candidate.aligner, held_out)
             learner = replace(learner, weight=candidate.learned_weight, weighting=candidate.weighting)
             fitted = learner.fit(self._find(candidate, held_out))
         else:
@@ -168,7 +160,7 @@ class Search:
         self, fitted: BaseAligner, candidate: Candidate, held_out: int | None, steps: Sequence[int]
     ) -> list[BaseAligner]:
         """Refine by the known pairs and the more trusted half of the found ones, if there are any."""
-        found = self._find(candidate, held_out) if candidate.rounds else FoundPairs.none()
+        found = self._find(candidate, held_out) if candidate.rounds else FoundPairs.guessed()
         return self._learner(candidate.aligner, held_out).refine(fitted, found, steps)
 
     def _pairs(self, held_out: int | None) -> NDArray[np.int64]:
@@ -270,7 +262,7 @@ def _learning(
 
 
 class Work(NamedTuple):
-    """Estimates of the work on two vocabularies from their sizes alone, in trillions (10¹²) of multiply-adds.
+    """Estimates of the work on n × d1 and m × d2 vectors and c known pairs, in trillions (10¹²) of multiply-adds.
 
     Only matrix products are counted, which take nearly all of the time. How many pairs self-learning will find is not
     known beforehand; the estimate assumes the largest possible number.
@@ -282,15 +274,10 @@ class Work(NamedTuple):
     """
 
     n: int
-    """Source words."""
     m: int
-    """Target words."""
     d1: int
-    """Dimensions of the source."""
     d2: int
-    """Dimensions of the target."""
     c: int
-    """Known pairs."""
 
     def fit(self) -> float:
         """Fit a map in closed form: second moments of both vocabularies and of the pairs, and a few decompositions."""

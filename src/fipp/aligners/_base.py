@@ -20,12 +20,20 @@ from fipp.linalg import affine, map_rows, single_threaded_blas
 from fipp.preprocess import make_preprocess
 from fipp.retrieve import ranks_of_gold
 
-_NO_PAIRS = np.empty((0, 2), np.int64)
-_NO_PAIRS.flags.writeable = False
+NO_PAIRS = np.empty((0, 2), np.int64)
+NO_PAIRS.flags.writeable = False
 # Numbers up to this stay in the range of float32 when inner products are squared and summed.
 _LARGEST = 1e8
 
 LearnsFrom = Literal["pairs", "identical", "spelling", "nothing"]
+
+
+def rows_with_vectors(X: NDArray, side: str) -> NDArray[np.int64]:
+    """Return the numbers of the rows that are not zero; raise an error if there are none."""
+    rows = np.flatnonzero(X.any(axis=1))
+    if not len(rows):
+        raise FippError(f"every {side} vector is zero: there is nothing to learn from")
+    return rows
 
 
 class BaseAligner(TransformerMixin, BaseEstimator):
@@ -50,11 +58,14 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     calculated_before_saving: ClassVar[tuple[str, ...]] = ()
     """Fitted attributes that are calculated when first read, and that a saved model should have."""
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    """The values that settings may take; ``preprocess`` and ``aligner`` are checked where they are used."""
+
     preprocess: Any
 
     pairs_: NDArray[np.int64]
     """The known pairs as given, without those that have a vector of zeros; empty if the method learns from none."""
-    induced_pairs_: NDArray[np.int64] = _NO_PAIRS
+    induced_pairs_: NDArray[np.int64] = NO_PAIRS
     """Pairs that the method found itself and learned from; empty unless it looks for some."""
 
     _sample_weight: NDArray[np.float64] | None = None
@@ -94,7 +105,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         guesses: ArrayLike | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn the map from known pairs, or from whatever else the method learns from.
+        """Learn the map from known pairs, or from what else the method learns from.
 
         Parameters
         ----------
@@ -238,7 +249,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         if guesses is not None and not self.takes_guesses:
             raise FippError(f"{name} takes no guesses: it learns from {self.learns_from}")
         if guesses is not None or self.learns_from == "nothing":
-            return _NO_PAIRS, None
+            return NO_PAIRS, None
         given = as_pairs(pairs, n_source, n_target)
         if sample_weight is None:
             return given, None
@@ -247,7 +258,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     def _checked_guesses(self, X: NDArray, Y: NDArray, guesses: ArrayLike) -> NDArray[np.int64]:
         """Return the guesses that have vectors on both sides, each once."""
         if not np.size(guesses):
-            return _NO_PAIRS
+            return NO_PAIRS
         checked = as_pairs(guesses, len(X), len(Y))
         return checked[X[checked[:, 0]].any(axis=1) & Y[checked[:, 1]].any(axis=1)]
 
@@ -427,7 +438,7 @@ class WeightedAligner(BaseAligner):
         guesses: ArrayLike | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn the map from known pairs.
+        """Learn the map as every aligner does, from pairs that may have weights.
 
         Parameters
         ----------
@@ -435,9 +446,5 @@ class WeightedAligner(BaseAligner):
             As for every aligner.
         sample_weight : array of shape (c,), optional
             The weight of each pair, 1 by default.
-
-        Returns
-        -------
-        self
         """
         return self._fit(X, Y, pairs, guesses=guesses, sample_weight=sample_weight, progress=progress)

@@ -7,14 +7,16 @@ some degree, the more the fewer the dimensions, which is why the same is done fr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from fipp.aligners._procrustes import Procrustes
-from fipp.aligners._wrapper import fit_weighted
-from fipp.linalg import cross_products, matmul_blocks, rotation
+from fipp.aligners._base import BaseAligner, LearnsFrom, rows_with_vectors
+from fipp.aligners._procrustes import Procrustes, pair_rotation
+from fipp.exceptions import warn
+from fipp.linalg import matmul_blocks, rotation
 from fipp.retrieve import mutual_neighbours, ranks_of_gold
 
 MARGIN = 0.2
@@ -43,13 +45,7 @@ _MOST_ROUNDS = 6
 
 
 def beats_chance(found: float, chance: float, margin: float = MARGIN, least: float = 0.0) -> bool:
-    """Return whether a consistency is far enough above that of a random start.
-
-    Examples
-    --------
-    >>> beats_chance(0.8, 0.5), beats_chance(0.55, 0.5)
-    (True, False)
-    """
+    """Return whether a consistency is far enough above that of a random start."""
     return found >= required(chance, margin, least)
 
 
@@ -61,39 +57,16 @@ def required(chance: float, margin: float = MARGIN, least: float = 0.0) -> float
 def consistency(
     X: NDArray, Y: NDArray, pairs: NDArray[np.int64], aligner: Any, max_words: int, random_state: int = 0
 ) -> float:
-    """Return the mean reciprocal rank of half of the pairs under a map learned from the other half.
+    """Return the mean reciprocal rank of half of the pairs under a map that ``aligner`` learns from the other half.
 
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        Whole vocabularies.
-    pairs : ndarray of shape (c, 2)
-        Pairs that a method found.
-    aligner : aligner
-        Learns the map; unfitted.
-    max_words : int
-        Number of target words, the first ones, that pairs are ranked among.
-    random_state : int, default=0
-        Decides how the pairs are halved.
-
-    Returns
-    -------
-    float
-        0 if there are too few pairs.
-
-    Examples
-    --------
-    >>> from fipp import Spectral
-    >>> X = np.random.default_rng(0).standard_normal((300, 5)).astype(np.float32)
-    >>> consistency(X, X, np.stack([np.arange(300)] * 2, axis=1), Spectral(), 300) > 0.9
-    True
+    The pairs are ranked among the first ``max_words`` target words. With too few pairs, the result is 0.
     """
     order = np.random.default_rng(random_state).permutation(len(pairs))
     learned, asked = pairs[order[::2]], pairs[order[1::2]]
     asked = asked[asked[:, 1] < max_words]
     if len(learned) < 2 or not len(asked):
         return 0.0
-    fitted = fit_weighted(aligner, X, Y, learned, None)
+    fitted = clone(aligner).fit(X, Y, learned)
     queries, keys = fitted.transform(X[asked[:, 0]]), fitted.transform_target(Y[:max_words])
     ranks = ranks_of_gold(queries, keys, np.arange(len(asked)), asked[:, 1])
     return float(np.mean(1 / ranks))
@@ -104,16 +77,8 @@ def compare_with_chance(
 ) -> tuple[float, float]:
     """Return the `consistency` of the mutual neighbours under a rotation, and the highest that chance comes to.
 
-    For chance, a few random rotations are refined by their mutual neighbours until these hardly change.
-
-    Parameters
-    ----------
-    X, Y : ndarray of shape (n, d1), (m, d2)
-        Preprocessed vectors of both sides; the first 2,000 are judged.
-    omega : ndarray of shape (d1, d2)
-        The rotation that a method found.
-    random_state : int, default=0
-        Decides on the random rotations.
+    For chance, a few random rotations are refined by their mutual neighbours until these hardly change. X and Y are
+    preprocessed; their first 2,000 words are judged.
 
     Examples
     --------
@@ -132,6 +97,50 @@ def compare_with_chance(
     return found, max(by_chance)
 
 
+class PairlessAligner(BaseAligner):
+    """An aligner that can learn without pairs, and warns if its map is then hardly better than chance."""
+
+    consistency_: float
+    """The `consistency` of the mutual neighbours under its rotation."""
+    chance_consistency_: float
+    """The highest consistency after a random start."""
+    collapsed_: bool
+    """Whether the first of them is not far enough above the second."""
+
+    @property
+    def learns_from(self) -> LearnsFrom:
+        """What the method learns from: only the two vocabularies."""
+        return "nothing"
+
+    def _frequent(
+        self, X: NDArray, side: Literal["source", "target"], max_words: int | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return row numbers and preprocessed vectors of the first words that have vectors."""
+        rows = rows_with_vectors(X, side)[:max_words]
+        return rows, getattr(self, f"{side}_preprocess_").transform(X[rows])
+
+    def _judge(
+        self,
+        X: NDArray[np.float32],
+        Y: NDArray[np.float32],
+        omega: NDArray,
+        *,
+        failure: str,
+        advice: str,
+        random_state: int = 0,
+        margin: float = MARGIN,
+    ) -> None:
+        """Compare a rotation with chance, and warn of the failure if it is hardly better."""
+        self.consistency_, self.chance_consistency_ = compare_with_chance(X, Y, omega, random_state)
+        self.collapsed_ = not beats_chance(self.consistency_, self.chance_consistency_, margin)
+        if self.collapsed_:
+            warn(
+                f"{failure}: rotations learned from half of the words that it pairs find the other half at a mean "
+                f"reciprocal rank of {self.consistency_:.2f}, and of {self.chance_consistency_:.2f} after a random "
+                f"start. {advice}"
+            )
+
+
 def _mutual(X: NDArray[np.float32], Y: NDArray[np.float32], omega: NDArray) -> NDArray[np.int64]:
     return mutual_neighbours(matmul_blocks(X, omega), Y, retrieval="csls").pairs
 
@@ -143,5 +152,5 @@ def _refined(X: NDArray[np.float32], Y: NDArray[np.float32], omega: NDArray[np.f
         found = _mutual(X, Y, omega)
         if not len(found) or np.array_equal(found, pairs):
             break
-        pairs, omega = found, rotation(cross_products(X[found[:, 0]], Y[found[:, 1]]))
+        pairs, omega = found, pair_rotation(X, Y, found)
     return pairs

@@ -11,6 +11,7 @@ AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 SHARE = Interval(Real, 0, 1, closed="both")
+SHARE_BELOW_1 = Interval(Real, 0, 1, closed="left")
 SMALLER_SHARE = Interval(Real, 0, 0.5, closed="right")
 """What may be held out."""
 AUTO = StrOptions({"auto"})

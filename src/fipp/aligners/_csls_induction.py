@@ -41,13 +41,7 @@ class Induced(NamedTuple):
 
 
 def hubness(A: NDArray[np.float32], B: NDArray[np.float32], k: int) -> Hubness:
-    """Return the mean cosine of each row of A with its ``k`` nearest rows of B, and vice versa, by one product.
-
-    Examples
-    --------
-    >>> hubness(np.eye(2, dtype=np.float32), np.float32([[1, 0], [1, 0], [0, 1]]), 2)
-    Hubness(source=array([1. , 0.5], dtype=float32), target=array([0.5, 0.5, 0.5], dtype=float32))
-    """
+    """Return the mean cosine of each row of A with its ``k`` nearest rows of B, and vice versa, by one product."""
     k_source, k_target = min(k, len(B)), min(k, len(A))
     strips = list(row_blocks(len(B), _TILE_COLUMNS))
     best_of_target = np.full((len(B), k_target), -np.inf, dtype=np.float32)
@@ -81,22 +75,7 @@ def induce(
     """Find the best partner of every row by CSLS, in both directions, among a random share of the pairs.
 
     Only kept pairs are multiplied: the source words are divided into blocks at random, and each block is compared with
-    its own random share of the target words.
-
-    Parameters
-    ----------
-    A, B : ndarray of shape (n, k), (m, k)
-        Rows of unit length.
-    hubs : Hubness
-        r_x and r_z.
-    keep : float, default=1.0
-        Share of the pairs that may be chosen.
-    seed : tuple of int
-        The same seed leaves out the same pairs.
-
-    Returns
-    -------
-    Induced
+    its own random share of the target words. Rows have unit length. The same ``seed`` leaves out the same pairs.
 
     Examples
     --------
@@ -160,28 +139,8 @@ def from_similarity_distributions(
     r"""Pair words without any seed: translations have similar distributions of similarities to other words.
 
     The rows of :math:`\sqrt{X X^\top}`, sorted, no longer depend on which word is which, nor on the dimension. They
-    are normalised like vectors and compared by CSLS, in both directions.
-
-    Parameters
-    ----------
-    X, Z : ndarray of shape (n, d1), (m, d2)
-        Normalised vocabularies, the most frequent words first.
-    max_words : int
-        Number of words of each side that are used, the first ones; the same number on both sides.
-    k : int
-        Number of neighbours of CSLS.
-
-    Returns
-    -------
-    ndarray of shape (c, 2)
-        Pairs of both directions.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).standard_normal((50, 4)).astype(np.float32)
-    >>> pairs = from_similarity_distributions(X, X[:, ::-1], 50, 10)
-    >>> bool((pairs[:, 0] == pairs[:, 1]).all())
-    True
+    are normalised like vectors and compared by CSLS with ``k`` neighbours, in both directions. Only the first
+    ``max_words`` words of either side take part; as many on one side as on the other.
     """
     max_words = min(max_words, len(X), len(Z))
     A, B = _sorted_similarities(X[:max_words]), _sorted_similarities(Z[:max_words])

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from fipp._progress import Progress
 from fipp.aligners._appendix_c import Rule, induce_pairs
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._constraints import AT_LEAST_1, COUNT, MEMORY, NOT_NEGATIVE, POSITIVE
 from fipp.aligners._solvers import SOLVERS, Seed, Solution, filtered_seeds
 from fipp.exceptions import warn
 from fipp.linalg import (
@@ -75,15 +75,14 @@ class FIPP(BaseAligner):
         λ, the weight of the target's inner products; it is scaled by γ, as in the paper's appendix E.
     solver : {"linear", "eigen", "sgd"}, default="linear"
         ``"linear"`` minimises over linear maps X̃_s = X_s W, which is what every word gets in the end: one pass over
-        Gram tiles and one eigenproblem of dimension d1. ``"eigen"`` is the published route: the leading eigenvectors
-        of the c×c matrix G*, then least squares for the other words. ``"sgd"`` is Adam on the objective itself,
-        starting at X_s (appendix F), then least squares. The linear solver restricts G* to the span of X_s, which
-        loses nothing that the final linear map could have kept. See docs/linear-solver.md.
+        Gram tiles and one eigenproblem of dimension d1 (docs/linear-solver.md). ``"eigen"`` is the published route: the
+        leading eigenvectors of the c×c matrix G*, then least squares for the other words. ``"sgd"`` is Adam on the
+        objective itself, starting at X_s (appendix F), then least squares.
     rank : {"full", "target"} or int, default="full"
         Rank of X̃_s before the rotation. ``"target"`` is d2, as published. ``"full"`` keeps all directions of the
         source until the rotation has seen the target, which is better when d1 > d2 and the same otherwise.
     preprocess : str, transformer or None, default="isotropic"
-        See `fipp.preprocess`; None switches it off.
+        Preprocessing of both sides; see `fipp.preprocess`.
     weighting : {"root", "published", "paper"} or None, default="root"
         Weights of the pairs in the Procrustes rotation, from the rows of G* − G_t: 1/√‖·‖, 1/‖·‖ as in the authors'
         code, 1/‖·‖² as in the paper's text, or none. The mildest was the best on held-out pairs.
@@ -99,9 +98,9 @@ class FIPP(BaseAligner):
         For ``solver="eigen"``: a dense eigendecomposition, or block subspace iteration that starts at span[X_s, X_t],
         never forms a c×c matrix and approximates the eigenvectors. ``"auto"`` is dense up to 5,000 pairs.
     learning_rate : float, default=1e-3
-        For ``solver="sgd"``.
+        For ``solver="sgd"``: the length of Adam's steps.
     n_steps : int, default=1000
-        For ``solver="sgd"``; the paper used 10,000.
+        For ``solver="sgd"``: the number of steps. The paper used 10,000.
     random_state : int, RandomState or None, default=0
         For ``solver="sgd"`` with d1 < d2, whose extra columns start as a little noise. Nothing else is random.
     max_memory : int or str, optional
@@ -110,10 +109,7 @@ class FIPP(BaseAligner):
     Attributes
     ----------
     map_ : ndarray of shape (d1, d2)
-        The map of preprocessed vectors, rotation included. With d1 < d2 the mapped vocabulary has a rank of at most
-        d1; the equal rank of the paper holds for X̃_s of the seed pairs only.
-    pairs_ : ndarray of shape (c, 2)
-        The given pairs.
+        The map of preprocessed vectors, rotation included. With d1 < d2, its rank is at most d1.
     kept_fraction_ : float
         Share of Gram entries that the filter kept.
     kept_per_pair_ : ndarray of shape (c + k,)
@@ -131,12 +127,8 @@ class FIPP(BaseAligner):
         about as long as the fit. A model loaded from a file has it only if it was read before the model was saved.
     losses_ : ndarray of shape (n_steps + 1,)
         For ``solver="sgd"``, the objective at every step.
-    induced_pairs_ : ndarray of shape (k, 2)
-        Pairs that self-learning added, the most similar first.
-    induced_similarity_ : ndarray of shape (k,)
-        Their similarities; only with self-learning.
-    source_preprocess_, target_preprocess_ : transformers
-        Fitted preprocessing of either side.
+    induced_pairs_, induced_similarity_ : ndarray of shape (k, 2), (k,)
+        Pairs that self-learning added, the most similar first, and their similarities.
 
     Examples
     --------
@@ -159,20 +151,19 @@ class FIPP(BaseAligner):
     calculated_before_saving: ClassVar[tuple[str, ...]] = ("deviation_", "spectrum_")
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "epsilon": [Interval(Real, 0, None, closed="left"), None],
-        "lam": [Interval(Real, 0, None, closed="left")],
+        "epsilon": [NOT_NEGATIVE, None],
+        "lam": [NOT_NEGATIVE],
         "solver": [StrOptions({"linear", "eigen", "sgd"})],
-        "rank": [StrOptions({"full", "target"}), Interval(Integral, 1, None, closed="left")],
-        "preprocess": "no_validation",
+        "rank": [StrOptions({"full", "target"}), AT_LEAST_1],
         "weighting": [StrOptions(set(_WEIGHT_POWERS)), None],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "self_learning": [Interval(Integral, 0, None, closed="left")],
+        "n_rounds": [AT_LEAST_1],
+        "self_learning": [COUNT],
         "self_learning_rule": [StrOptions({"mutual", "one-to-one", "one-way"})],
         "eigen_method": [StrOptions({"auto", "dense", "subspace"})],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "n_steps": [Interval(Integral, 0, None, closed="left")],
+        "learning_rate": [POSITIVE],
+        "n_steps": [COUNT],
         "random_state": ["random_state"],
-        "max_memory": [Interval(Real, 0, None, closed="neither"), str, None],
+        "max_memory": MEMORY,
     }
 
     def __init__(
@@ -212,11 +203,10 @@ class FIPP(BaseAligner):
     def published(cls, epsilon: float | None = 0.05, lam: float = 1.0, **settings: Any) -> Self:
         """Return the method as its authors published it.
 
-        Solver, rank, weights, preprocessing and the rule of self-learning are those of their code, and so are the
-        defaults of ε and λ; for the paper they chose both for each pair of languages. Their code differs in two ways:
-        it adds one pair more than ``self_learning`` says, and it fails if G* has fewer than d2 positive eigenvalues,
-        where the missing directions are dropped here. Beyond 5,000 pairs, eigenvectors are approximated by iteration
-        unless ``eigen_method="dense"`` is given.
+        All settings are those of their code; for the paper they chose ε and λ for each pair of languages. Their code
+        differs in two ways: it adds one pair more than ``self_learning`` says, and it fails if G* has fewer than d2
+        positive eigenvalues, where the missing directions are dropped here. Beyond 5,000 pairs, eigenvectors are
+        approximated by iteration unless ``eigen_method="dense"`` is given.
 
         Parameters
         ----------

@@ -1,14 +1,18 @@
-"""Which seed pairs a map is learned from, which are held out, and when to stop by the score of those."""
+"""Which seed pairs are held out, how well maps find their translations, and when to stop by that score."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, ShuffleSplit
 
+from fipp._progress import Progress, Steps
+from fipp.aligners._base import BaseAligner
 from fipp.exceptions import FippError
+from fipp.retrieve import best_reciprocal_ranks, corrects_hubs
 
 SHARE = 0.2
 """The share of the seed that is held out by default, as published."""
@@ -17,6 +21,12 @@ SHARE = 0.2
 _FEWEST_WORDS = 5
 # This many held-out words resolve differences of about a point; more are not worth their time.
 _ENOUGH_WORDS = 400
+# The number of mapped words that are looked up together; the target is read once for all of them.
+_QUERIES_AT_ONCE = 1 << 15
+
+HUB_WORDS = 5_000
+"""CSLS asks how near the source words are to each target word. For every map anew and with all words this would take
+hundreds of times as long as the rest; this many words, spread over the vocabulary, show hubs as well."""
 
 
 def held_out_parts(
@@ -27,21 +37,8 @@ def held_out_parts(
 ) -> list[NDArray[np.bool_]]:
     """Divide pairs by their source words, so that no source word is both learned from and held out.
 
-    Parameters
-    ----------
-    source_rows : ndarray of shape (c,)
-        The source word of each pair.
-    holdout : float, optional
-        Share of the source words to hold out once; at least two words, so that there is a standard error.
-    folds : int, optional
-        Number of parts that the source words are divided into, each of which is held out in turn.
-    random_state : int, RandomState or None
-        Decides which words are held out.
-
-    Returns
-    -------
-    list of ndarray of bool of shape (c,)
-        The pairs that are held out, for each round.
+    Either a share, ``holdout``, of the source words is held out once (at least two words, so that there is a standard
+    error), or each of several ``folds`` in turn. The result marks the pairs that are held out, for each round.
 
     Examples
     --------
@@ -97,17 +94,9 @@ def spread_part(source_rows: NDArray[np.int64], holdout: float) -> NDArray[np.bo
 
 
 class EarlyStopping:
-    """Keeps the held-out score of every step, and says when no better one is to be expected.
+    """Keeps the held-out scores, before the first step and after each, and says when no better one is to be expected.
 
-    Parameters
-    ----------
-    patience : int
-        Number of steps without a better score after which to stop.
-
-    Attributes
-    ----------
-    scores : list of float
-        The score before the first step and after each; the higher, the better.
+    That is after ``patience`` steps without a higher score.
 
     Examples
     --------
@@ -147,3 +136,71 @@ def _check_folds(folds: int, n_words: int) -> int:
     if not 2 <= number <= n_words:
         raise FippError(f"folds must be a whole number from 2 to {n_words:,}, the number of words, not {folds!r}")
     return number
+
+
+def reciprocal_ranks(
+    aligners: Sequence[BaseAligner],
+    X: NDArray,
+    Y: NDArray,
+    held_out: NDArray[np.int64],
+    *,
+    retrieval: str = "cosine",
+    n_hub_words: int = HUB_WORDS,
+    max_memory: int | str | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.float64]:
+    """Return 1 / rank of the best translation among all target words, for each aligner and each held-out source word.
+
+    The result has the shape (aligners, words), with the words in the order of their rows. The target is transformed
+    once for the aligners that agree on it. Hubs are measured by ``n_hub_words`` source words.
+    """
+    words, position = np.unique(held_out[:, 0], return_inverse=True)
+    hubs = _spread(len(X), n_hub_words) if corrects_hubs(retrieval) else None
+    at_once = max(1, _QUERIES_AT_ONCE // len(words)) if hubs is None else 1
+    best, steps = np.empty((len(aligners), len(words))), Steps(progress, len(aligners))
+    for group in _agreeing_on_target(aligners):
+        keys = aligners[group[0]].transform_target(Y)
+        for start in range(0, len(group), at_once):
+            members = group[start : start + at_once]
+            (found,) = best_reciprocal_ranks(
+                np.concatenate([aligners[member].transform(X[words]) for member in members]),
+                keys,
+                np.concatenate([position + number * len(words) for number in range(len(members))]),
+                np.tile(held_out[:, 1], len(members)),
+                retrievals=[retrieval],
+                hub_reference=None if hubs is None else aligners[members[0]].transform(X[hubs]),
+                max_memory=max_memory,
+            )
+            best[members] = found.reshape(len(members), -1)
+            steps(len(members))
+    return best
+
+
+def reciprocal_ranks_by_cosine_and_csls(
+    aligner: BaseAligner, X: NDArray, Y: NDArray, held_out: NDArray[np.int64], n_hub_words: int
+) -> NDArray[np.float64]:
+    """Return the result of `reciprocal_ranks` for one aligner by cosine and by CSLS; vectors are mapped once."""
+    words, position = np.unique(held_out[:, 0], return_inverse=True)
+    return best_reciprocal_ranks(
+        aligner.transform(X[words]),
+        aligner.transform_target(Y),
+        position,
+        held_out[:, 1],
+        retrievals=("cosine", "csls"),
+        hub_reference=aligner.transform(X[_spread(len(X), n_hub_words)]),
+    )
+
+
+def _spread(n: int, max_words: int) -> NDArray[np.int64]:
+    """Return at most ``max_words`` row numbers, spread evenly over the vocabulary."""
+    return np.unique(np.linspace(0, n - 1, min(max_words, n)).astype(np.int64))
+
+
+def _agreeing_on_target(aligners: Sequence[BaseAligner]) -> list[list[int]]:
+    """Group aligners that do nothing to the target but one and the same preprocessing."""
+    together: dict[int, list[int]] = {}
+    for place, aligner in enumerate(aligners):
+        own = type(aligner).transform_target is not BaseAligner.transform_target
+        only_preprocessed = not own and aligner.target_map_ is None and aligner.target_offset_ is None
+        together.setdefault(id(aligner.target_preprocess_ if only_preprocessed else aligner), []).append(place)
+    return list(together.values())

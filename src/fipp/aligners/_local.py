@@ -16,7 +16,6 @@ from fipp._progress import Progress
 from fipp._validation import as_matrix
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, NOT_NEGATIVE
-from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.linalg import ordered_map, row_blocks, unit_rows
 
@@ -34,11 +33,11 @@ class Local(WrappingAligner):
     aligner : aligner, optional
         The aligner to correct; `Spectral` by default.
     strength : float, default=0.4
-        η: how much is corrected.
+        η, how much of the error at the known pairs is corrected.
     n_neighbours : int, default=30
-        Number of known pairs in the sum.
+        How many of the nearest known pairs correct a word.
     beta : float, default=15
-        β: how much more the nearest of them count.
+        β, how much more the nearest of these pairs count than the others.
 
     Attributes
     ----------
@@ -61,7 +60,6 @@ class Local(WrappingAligner):
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"strength": (0.2, 0.4, 0.6)}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "aligner": "no_validation",
         "strength": [NOT_NEGATIVE],
         "n_neighbours": [AT_LEAST_1],
         # Larger ones would leave the range of float32.
@@ -77,8 +75,7 @@ class Local(WrappingAligner):
         self.beta = beta
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        aligner = Spectral() if self.aligner is None else clone(self.aligner)
-        self._correct(aligner.fit(X, Y, self.pairs_, progress=progress), X, Y)
+        self._correct(self._inner().fit(X, Y, self.pairs_, progress=progress), X, Y)
 
     @classmethod
     def correcting(cls, fitted: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> Self:
@@ -94,16 +91,7 @@ class Local(WrappingAligner):
         self.corrections_ = unit_rows(fitted.transform_target(Y[self.pairs_[:, 1]])) - self.anchors_
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return source vectors in the shared space, scaled to unit length before they are corrected.
-
-        Parameters
-        ----------
-        X : array of shape (n, d1)
-
-        Returns
-        -------
-        ndarray of shape (n, k), float32
-        """
+        """Return source vectors in the shared space, scaled to unit length before they are corrected."""
         check_is_fitted(self)
         X = as_matrix(X, "X", n_columns=self.n_features_in_)
         Z = unit_rows(self.aligner_.transform(X))

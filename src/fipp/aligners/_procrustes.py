@@ -13,6 +13,11 @@ from fipp.aligners._base import WeightedAligner
 from fipp.linalg import cross_products, rotation
 
 
+def pair_rotation(X: NDArray[np.float32], Y: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the rotation that brings these rows of X and of Y closest together."""
+    return rotation(cross_products(X[pairs[:, 0]], Y[pairs[:, 1]]))
+
+
 class Procrustes(WeightedAligner):
     r"""The rotation that brings known pairs closest together.
 
@@ -30,10 +35,6 @@ class Procrustes(WeightedAligner):
     ----------
     map_ : ndarray of shape (d1, d2)
         Ω*.
-    pairs_ : ndarray of shape (c, 2)
-        The pairs it was fitted on.
-    source_preprocess_, target_preprocess_ : transformers
-        Fitted preprocessing of either side.
 
     Examples
     --------
@@ -48,8 +49,6 @@ class Procrustes(WeightedAligner):
     """
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"preprocess": ("unit", "isotropic")}
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {"preprocess": "no_validation"}
 
     def __init__(self, preprocess: Any = "unit") -> None:
         self.preprocess = preprocess

@@ -9,15 +9,13 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from scipy.sparse import csr_array
 from sklearn.utils._param_validation import StrOptions
 
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE, SMALLER_SHARE
 from fipp.aligners._holdout import EarlyStopping, enough_parts
-from fipp.aligners._ranking_loss import Contest, relaxed_csls
-from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import cross_products, matmul_blocks, unit_rows
@@ -51,14 +49,14 @@ class Ranking(WrappingAligner):
     aligner : aligner, optional
         The aligner to refine; `Spectral` by default.
     target : {"mapped", "fixed"}, default="mapped"
-        Whether the target is mapped by Q, or left as the aligner maps it.
+        Whether the target is refined as well, by Q, or left as the aligner maps it.
     learning_rate : float, default=0.02
         Length of the first step, relative to the initial P and Q; the lengths of further steps are proportional to
         their gradients.
     n_steps : int, default=20
         Maximum number of steps.
     n_neighbours : int, default=10
-        k.
+        k, the number of nearest words on either side that a pair competes with.
     max_words : int, default=20000
         Neighbours are looked for among this many of the first words of either side.
     holdout : float or None, default=0.2
@@ -90,7 +88,6 @@ class Ranking(WrappingAligner):
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"learning_rate": (0.01, 0.02, 0.05)}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "aligner": "no_validation",
         "target": [StrOptions({"mapped", "fixed"})],
         "learning_rate": [POSITIVE],
         "n_steps": [COUNT],
@@ -149,8 +146,7 @@ class Ranking(WrappingAligner):
         return refined
 
     def _start(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> BaseAligner:
-        aligner: BaseAligner = Spectral() if self.aligner is None else clone(self.aligner)
-        return aligner.fit(X, Y, pairs)
+        return self._inner().fit(X, Y, pairs)
 
     def _descent(self, start: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> Descent:
         _last_map(start)
@@ -173,9 +169,8 @@ class Ranking(WrappingAligner):
         if len(np.unique(self.pairs_[:, 0])) < _FEWEST_TO_CHOOSE:
             return 0
         parts = enough_parts(self.pairs_[:, 0], self.holdout, self.random_state)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(action="ignore", category=FippWarning):
             # Ignore warnings about the smaller seeds.
-            warnings.simplefilter("ignore", FippWarning)
             descents = [_HeldOutDescent(self, X, Y, self.pairs_[~part], self.pairs_[part]) for part in parts]
         ranks, stopping = [np.concatenate([each.ranks() for each in descents])], EarlyStopping(_PATIENCE)
         # Means are rounded so that equals are equal.
@@ -245,13 +240,12 @@ def _last_map(aligner: BaseAligner) -> BaseAligner:
 
 
 class Words(NamedTuple):
-    """Words of either side in the shared space: first the frequent ones, which pairs compete with, then others."""
+    """Words of either side in the shared space, the frequent ones, which pairs compete with, first; and known pairs."""
 
     source: NDArray[np.float32]
     target: NDArray[np.float32]
     n_frequent: int
     pairs: NDArray[np.int64]
-    """Known pairs, as positions in both."""
 
 
 class Descent:
@@ -301,6 +295,39 @@ class Descent:
         paired = np.stack([source_place[pairs[:, 0]], target_place[pairs[:, 1]]], axis=1)
         contest = Contest(paired, target_place[near_targets], source_place[near_sources])
         return MappedLoss(self._words.source[sources], self._words.target[targets], contest)
+
+
+class Contest(NamedTuple):
+    """Known pairs and the words nearest to either side of each, as positions in lists of source and target words."""
+
+    pairs: NDArray[np.int64]  # of shape (c, 2)
+    near_targets: NDArray[np.int64]  # of shape (c, k)
+    near_sources: NDArray[np.int64]
+
+
+def relaxed_csls(S: NDArray, T: NDArray, contest: Contest) -> tuple[float, NDArray, NDArray]:
+    r"""Return minus the mean CSLS of the pairs, with its gradients with respect to S and T.
+
+    It is the mean over the pairs (i, j) of
+
+        −2 s_i·t_j + mean_{m ∈ N(s_i)} s_i·t_m + mean_{m ∈ N(t_j)} s_m·t_j,
+
+    where N are the words near either, which are fixed while S and T, of unit length, change a little.
+    """
+    sources, targets = contest.pairs.T[:, :, None]
+    shape, one = (len(S), len(T)), S.dtype.type(1 / len(contest.pairs))
+    # The weight of the cosine of each source word with each target word.
+    counts = _table(sources, targets, -2 * one, shape)
+    counts += _table(sources, contest.near_targets, one / contest.near_targets.shape[1], shape)
+    counts += _table(contest.near_sources, targets, one / contest.near_sources.shape[1], shape)
+    by_source = counts @ T
+    return float(np.sum(S * by_source, dtype=np.float64)), by_source, counts.T @ S
+
+
+def _table(rows: NDArray[np.int64], columns: NDArray[np.int64], values: Any, shape: tuple[int, int]) -> csr_array:
+    """Return the sparse matrix with these values, added up where two fall on the same place."""
+    rows, columns, values = np.broadcast_arrays(rows, columns, values)
+    return csr_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=shape)
 
 
 class MappedLoss(NamedTuple):

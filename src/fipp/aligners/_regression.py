@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._constraints import AT_LEAST_1, AUTO, COUNT, NOT_NEGATIVE, POSITIVE
+from fipp.aligners._constraints import AT_LEAST_1, AUTO, COUNT, NOT_NEGATIVE, POSITIVE, SHARE_BELOW_1
 from fipp.aligners._holdout import EarlyStopping, held_out_parts
 from fipp.linalg import LOSSES, ResidualNetwork, Training, cross_products, single_threaded_blas
 from fipp.retrieve import ranks_of_gold
@@ -42,7 +42,7 @@ class Ridge(BaseAligner):
         the value with which most pairs find each other by cosine when each is left out in turn; this needs no
         refitting. The least squared error would ask for a larger α, whose predictions are all alike.
     intercept : bool, default=True
-        Whether there is a b.
+        Whether an offset b is added to the mapped vectors.
     rank : int, optional
         Keep at most this many directions, those that explain most of the target (reduced-rank regression); see
         `LowRank`.
@@ -76,7 +76,6 @@ class Ridge(BaseAligner):
         "ridge": [NOT_NEGATIVE, AUTO],
         "intercept": ["boolean"],
         "rank": [AT_LEAST_1, None],
-        "preprocess": "no_validation",
     }
 
     def __init__(
@@ -121,11 +120,11 @@ class LowRank(Ridge):
     Parameters
     ----------
     rank : int, default=128
-        r.
+        r, the largest rank of the map.
     ridge : float or "auto", default="auto"
-        As for `Ridge`.
+        The penalty α, as a multiple of the mean eigenvalue of X_sᵀX_s; ``"auto"`` chooses it as `Ridge` does.
     intercept : bool, default=True
-        Whether there is a b.
+        Whether an offset b is added to the mapped vectors.
     preprocess : str, transformer or None, default="unit"
         Preprocessing of both sides; see `fipp.preprocess`.
 
@@ -158,15 +157,13 @@ class LowRank(Ridge):
 
 
 class _Regression(NamedTuple):
-    """Centred X_s and X_t with the eigenvectors of X_sᵀX_s, so that each α takes only a division."""
+    """Centred X_s and X_t with the eigenvalues and eigenvectors of X_sᵀX_s, so that each α takes only a division."""
 
     X_s: NDArray[np.float32]
     X_t: NDArray[np.float32]
     squared: NDArray[np.float64]
-    """Eigenvalues of X_sᵀX_s."""
     V: NDArray[np.float64]
-    cross: NDArray[np.float64]
-    """VᵀX_sᵀX_t."""
+    cross: NDArray[np.float64]  # VᵀX_sᵀX_t
 
     @classmethod
     @single_threaded_blas
@@ -227,7 +224,7 @@ class ResidualMLP(BaseAligner):
     loss : {"cosine", "mse"}, default="cosine"
         What is minimised after the ridge regression.
     ridge : float or "auto", default="auto"
-        Penalty of the ridge regression, as for `Ridge`.
+        The penalty of the ridge regression; ``"auto"`` chooses it as `Ridge` does.
     learning_rate : float, default=0.001
         Length of AdamW's steps.
     weight_decay : float, default=0.1
@@ -283,12 +280,11 @@ class ResidualMLP(BaseAligner):
         "ridge": [NOT_NEGATIVE, AUTO],
         "learning_rate": [POSITIVE],
         "weight_decay": [NOT_NEGATIVE],
-        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "dropout": [SHARE_BELOW_1],
         "batch_size": [AT_LEAST_1],
         "n_epochs": [COUNT],
         "patience": [AT_LEAST_1],
         "holdout": [Interval(Real, 0, 1, closed="neither")],
-        "preprocess": "no_validation",
         "random_state": [COUNT],
     }
 
@@ -338,10 +334,8 @@ class ResidualMLP(BaseAligner):
 
     def _map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         assert self.offset_ is not None  # fitting sets it
-        network = ResidualNetwork(
-            self.map_, self.offset_, self.hidden_weights_, self.hidden_offset_, self.output_weights_
-        )
-        mapped = network(rows)
+        parts = self.map_, self.offset_, self.hidden_weights_, self.hidden_offset_, self.output_weights_
+        mapped = ResidualNetwork(*parts)(rows)
         mapped[~rows.any(axis=1)] = 0  # a vector of zeros says nothing
         return mapped
 

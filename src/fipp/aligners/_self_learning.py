@@ -10,16 +10,16 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from sklearn.base import clone
 from sklearn.utils._param_validation import StrOptions
 
 from fipp._progress import Progress, Steps
-from fipp.aligners._base import BaseAligner
+from fipp.aligners._base import NO_PAIRS, BaseAligner
 from fipp.aligners._consistency import SURE, TELLING, beats_chance, consistency
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
-from fipp.aligners._spectral import Spectral
-from fipp.aligners._wrapper import WrappingAligner, fit_weighted
+from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippWarning, warn
 from fipp.retrieve import mutual_neighbours
 
@@ -91,7 +91,6 @@ class SelfLearning(WrappingAligner):
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"learned_weight": (0.1, 0.3, 1.0)}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "aligner": "no_validation",
         "max_words": [AT_LEAST_1],
         "n_iterations": [AT_LEAST_1],
         "learned_weight": [POSITIVE],
@@ -120,7 +119,7 @@ class SelfLearning(WrappingAligner):
         self.ranking_steps = ranking_steps
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        aligner = Spectral() if self.aligner is None else self.aligner
+        aligner = self._inner()
         learner = Learner(X, Y, self.pairs_, aligner, self.learned_weight, self.weighting, self.n_neighbours)
         rounds = plan(self.pairs_, X, Y, self.max_words, self.n_iterations)
         found = learner.learn(rounds, progress=progress)
@@ -132,9 +131,8 @@ class SelfLearning(WrappingAligner):
 
     def _judge(self, X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round]) -> None:
         """Warn if the found pairs hold together hardly better than those found from random ones."""
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(action="ignore", category=FippWarning):
             # Ignore warnings about the smaller seed.
-            warnings.simplefilter("ignore", FippWarning)
             self.consistency_ = consistency(X, Y, self.induced_pairs_, aligner, self.max_words)
         if self.consistency_ >= SURE:
             return
@@ -151,11 +149,10 @@ class SelfLearning(WrappingAligner):
 
 
 class Round(NamedTuple):
-    """One round of self-learning."""
+    """One round of self-learning, for which possibly only a rotation is learned."""
 
     max_words: int
     rotation: bool
-    """Whether only a rotation is learned for it."""
 
 
 def plan(pairs: NDArray[np.int64], X: NDArray, Y: NDArray, max_words: int, n_iterations: int) -> list[Round]:
@@ -183,14 +180,9 @@ class FoundPairs(NamedTuple):
     csls: NDArray[np.float32]
 
     @classmethod
-    def guessed(cls, pairs: NDArray[np.int64]) -> Self:
-        """Take pairs found in some other way, none more trusted than the others."""
+    def guessed(cls, pairs: NDArray[np.int64] = NO_PAIRS) -> Self:
+        """Take pairs found in some other way, or none, none more trusted than the others."""
         return cls(pairs, np.zeros(len(pairs), np.float32))
-
-    @classmethod
-    def none(cls) -> Self:
-        """Return no pairs."""
-        return cls.guessed(np.empty((0, 2), np.int64))
 
     def trusted(self) -> NDArray[np.int64]:
         """Return the half of the pairs with the higher CSLS."""
@@ -220,11 +212,13 @@ class Learner:
         self, rounds: Sequence[Round], *, start: FoundPairs | None = None, progress: Progress | None = None
     ) -> Iterator[FoundPairs]:
         """Yield the pairs found in each round, with the aligner fitted on those of the previous round or the start."""
-        found, steps = start or FoundPairs.none(), Steps(progress, len(rounds))
+        found, steps = start or FoundPairs.guessed(), Steps(progress, len(rounds))
         steps(0)
         for current in rounds:
-            fitted = self.fit(found, Procrustes() if current.rotation else None)
-            found = self._find(fitted, current.max_words)
+            # Without known pairs, a round that finds nothing leaves nothing to learn from.
+            if len(self.known) or len(found.pairs):
+                fitted = self.fit(found, Procrustes() if current.rotation else None)
+                found = self._find(fitted, current.max_words)
             steps()
             yield found
 
@@ -237,9 +231,10 @@ class Learner:
         pairs = np.concatenate([self.known, found.pairs])
         trust = confidence(found.csls) if self.weighting == "csls" else np.ones(len(found.pairs))
         weights = np.concatenate([np.ones(len(self.known)), self.weight * trust])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FippWarning)
-            return fit_weighted(aligner or self.aligner, self.X, self.Y, pairs, weights)
+        with warnings.catch_warnings(action="ignore", category=FippWarning):
+            chosen = clone(aligner or self.aligner)
+            options = {"sample_weight": weights} if chosen.takes_weights else {}
+            return chosen.fit(self.X, self.Y, pairs, **options)
 
     def refine(self, fitted: BaseAligner, found: FoundPairs, steps: Sequence[int]) -> list[BaseAligner]:
         """Refine a fitted linear aligner by ranking, on the known pairs and the trusted half of the found ones."""
@@ -274,23 +269,14 @@ def chance_consistency(
     X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round], *, progress: Progress | None = None
 ) -> float:
     """Return the `consistency` of the pairs that self-learning finds from random ones, where only chance is at work."""
-    learner = Learner(X, Y, np.empty((0, 2), np.int64), aligner)
-    with warnings.catch_warnings():
+    learner = Learner(X, Y, NO_PAIRS, aligner)
+    with warnings.catch_warnings(action="ignore", category=FippWarning):
         # Ignore warnings about pairs that mean nothing.
-        warnings.simplefilter("ignore", FippWarning)
         found = learner.learn(rounds, start=FoundPairs.guessed(random_pairs(X, Y)), progress=progress)
         return consistency(X, Y, found.pairs, aligner, rounds[-1].max_words)
 
 
 def random_pairs(X: NDArray, Y: NDArray, random_state: int = 0) -> NDArray[np.int64]:
-    """Pair the first words of either side at random.
-
-    Examples
-    --------
-    >>> random_pairs(np.zeros((3, 2)), np.zeros((4, 2)))
-    array([[0, 2],
-           [1, 0],
-           [2, 1]])
-    """
+    """Pair the first words of either side at random."""
     max_words = min(_CHANCE_WORDS, len(X), len(Y))
     return np.stack([np.arange(max_words), np.random.default_rng(random_state).permutation(max_words)], axis=1)

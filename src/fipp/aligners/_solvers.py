@@ -49,21 +49,13 @@ class Seed(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """A map before its rotation.
-
-    Attributes
-    ----------
-    W : ndarray of shape (d1, r)
-        The linear map; X_s W is rotated onto X_t afterwards.
-    aligned : ndarray of shape (c, r), optional
-        X̃_s if it is not X_s W.
-    losses : ndarray, optional
-        The objective at each step of the descent.
-    """
+    """A map W of shape (d1, r) before its rotation; X_s W is rotated onto X_t afterwards."""
 
     W: NDArray[np.float64]
     aligned: NDArray[np.float32] | None = None
+    """X̃_s if it is not X_s W."""
     losses: NDArray[np.float64] | None = None
+    """The objective at each step of the descent."""
 
 
 def filtered_seeds(

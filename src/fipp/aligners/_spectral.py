@@ -32,9 +32,10 @@ class Spectral(WeightedAligner):
         How little directions in which the seed varies little are trusted. ρ is the mean eigenvalue of either covariance
         times ridge · max(d1, d2) / c: the more pairs there are, the smaller it is.
     reweight : float or "likelihood", default="likelihood"
-        f.
+        The weights f of the shared directions: this power of the singular values S, or the likelihood ratio of
+        probabilistic CCA.
     whiten : float, default=1
-        α.
+        α, how far both sides are whitened before they are compared: not at all with 0, wholly with 1.
     target : {"mapped", "fixed"}, default="mapped"
         ``"fixed"`` leaves the target's vectors as they are and maps the source to x A Bᵀ, which has the same inner
         products with them. Cosines then use the target's own lengths, at some cost in accuracy.
@@ -70,7 +71,6 @@ class Spectral(WeightedAligner):
         "reweight": [NOT_NEGATIVE, StrOptions({"likelihood"})],
         "whiten": [Interval(Real, 0, 2, closed="both")],
         "target": [StrOptions({"mapped", "fixed"})],
-        "preprocess": "no_validation",
     }
 
     def __init__(

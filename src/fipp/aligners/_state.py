@@ -27,13 +27,7 @@ _CLASSES: dict[str, type] = {}
 
 
 def register(*classes: type) -> None:
-    """Allow estimators of these classes to be saved and loaded; a file can name no other.
-
-    Examples
-    --------
-    >>> from fipp.preprocess import Centre
-    >>> register(Centre)
-    """
+    """Allow estimators of these classes to be saved and loaded; a file can name no other."""
     _CLASSES.update({cls.__name__: cls for cls in classes})
 
 
@@ -47,19 +41,10 @@ register(
 
 
 def to_state(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
-    """Return what an estimator holds as arrays and a description.
+    """Return what an aligner, a transformer of fipp or a pipeline of such transformers holds.
 
-    Parameters
-    ----------
-    estimator : aligner or transformer of fipp
-        A pipeline of such transformers is allowed as well.
-
-    Returns
-    -------
-    arrays : dict
-        Fitted arrays; the names of those of nested estimators are joined by dots.
-    description : dict
-        Class, parameters and the other fitted attributes.
+    This is a dictionary of fitted arrays, with the names of those of nested estimators joined by dots, and a
+    description of everything else: the class, the parameters and the other fitted attributes.
 
     Examples
     --------
@@ -119,15 +104,7 @@ def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) ->
 
 
 def to_model(aligner: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
-    """Return the tensors and the header of a model file for a fitted aligner.
-
-    Examples
-    --------
-    >>> from fipp import Procrustes
-    >>> tensors, header = to_model(Procrustes().fit([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]))
-    >>> sorted(tensors), sorted(header)
-    (['aligner.map_', 'aligner.pairs_'], ['aligner', 'version'])
-    """
+    """Return the tensors and the header of a model file for a fitted aligner."""
     arrays, description = to_state(aligner)
     tensors = {f"{_ALIGNER}.{name}": array for name, array in arrays.items()}
     return tensors, {"version": __version__, _ALIGNER: description}

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._deadline import Deadline
 from fipp._progress import Progress, Steps
-from fipp.aligners._base import LearnsFrom
+from fipp.aligners._base import NO_PAIRS, LearnsFrom, rows_with_vectors
 from fipp.aligners._consistency import LEAST, MARGIN, beats_chance, consistency, required
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE, SHARE
 from fipp.aligners._csls_induction import from_similarity_distributions
@@ -47,12 +47,11 @@ class Unsupervised(WrappingAligner):
 
     The first pairs are guesses: words spelled alike, numerals and cognates, which `fipp.align` looks for and ``fit``
     takes; words with similar distributions of similarities to other words (Artetxe et al., 2018); or words that a
-    Gromov-Wasserstein coupling brings together. Such pairs, most of them wrong, start self-learning over a growing
-    vocabulary, see `SelfLearning`; afterwards they are forgotten unless it finds them again.
+    Gromov-Wasserstein coupling brings together. Such pairs, most of them wrong, start `SelfLearning` over a growing
+    vocabulary; afterwards they are forgotten unless it finds them again.
 
-    The result is either right or worthless, and the found pairs alone tell which: a map is learned from half of them,
-    and the other half must find each other under it clearly better than after a start from random pairs. If no start
-    achieves this, the method raises an error.
+    The result is either right or worthless, and the found pairs alone show which: a map learned from half of them must
+    find the other half clearly better than after a start from random pairs. Otherwise, the method raises an error.
 
     Parameters
     ----------
@@ -109,7 +108,6 @@ class Unsupervised(WrappingAligner):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "aligner": "no_validation",
         "start": [StrOptions({"auto", "spelling", "similarities", "gromov-wasserstein"})],
         "max_words": [AT_LEAST_1],
         "n_iterations": [AT_LEAST_1],
@@ -148,10 +146,11 @@ class Unsupervised(WrappingAligner):
         return _DESCRIBED[self.start_].format(self.n_guesses_)
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+        rows_with_vectors(X, "source"), rows_with_vectors(Y, "target")  # or an error
         aligner, last = (Spectral(reweight=1.0), Spectral()) if self.aligner is None else (self.aligner, self.aligner)
         learner = Learner(X, Y, self.pairs_, aligner)
         *growing, first, larger = plan(self.pairs_, X, Y, self.max_words, 2)
-        guesses = np.empty((0, 2), np.int64) if self._guesses is None else self._guesses
+        guesses = NO_PAIRS if self._guesses is None else self._guesses
         self.n_guesses_ = len(guesses)
         starts = self._starts(X, Y, guesses)
         steps = Steps(progress, len(starts) + 1)
@@ -233,6 +232,11 @@ class StartScore(NamedTuple):
 
 
 def _failure(tried: Sequence[StartScore], chance: float, margin: float, n_guesses: int) -> str:
+    if not any(len(each.found.pairs) for each in tried):
+        return (
+            "the alignment without known pairs has failed: it found no two words that are each other's nearest, as "
+            "happens if all vectors of a side are the same or if there are hardly any. Check the vectors"
+        )
     figures = ", ".join(f"{each.consistency:.2f} from {_DESCRIBED[each.start].format(each.n_pairs)}" for each in tried)
     if n_guesses < _FEWEST_GUESSES:
         reason = f"Hardly any words are spelled alike ({n_guesses}), and the languages"
@@ -268,13 +272,12 @@ def can_couple() -> bool:
 
 def by_coupling(X: NDArray, Y: NDArray) -> NDArray[np.int64]:
     """Pair words that a Gromov-Wasserstein coupling brings together; none if it cannot be computed."""
-    max_words = min(_COUPLED_WORDS, len(X), len(Y))
-    with warnings.catch_warnings():
+    max_words = max(2, min(_COUPLED_WORDS, len(X), len(Y)))
+    with warnings.catch_warnings(action="ignore", category=FippWarning):
         # Whether it found anything is judged after self-learning.
-        warnings.simplefilter("ignore", FippWarning)
         try:
             return GromovWasserstein(max_words).fit(X, Y).induced_pairs_
         except FippError:
             if not can_couple():
                 raise
-            return np.empty((0, 2), np.int64)
+            return NO_PAIRS

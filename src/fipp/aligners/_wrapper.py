@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from fipp._progress import Progress
 from fipp.aligners._base import BaseAligner
+from fipp.aligners._spectral import Spectral
 from fipp.preprocess import make_preprocess
 
 
@@ -18,7 +18,12 @@ class WrappingAligner(BaseAligner):
     """An aligner that fits another one, ``aligner_``, and maps by it."""
 
     preprocess: Any = None
+    aligner: Any = None
     aligner_: BaseAligner
+
+    def _inner(self) -> BaseAligner:
+        """Return an unfitted copy of the given aligner; `Spectral` by default."""
+        return Spectral() if self.aligner is None else clone(self.aligner)
 
     @property
     def induced_pairs_(self) -> NDArray[np.int64]:  # type: ignore[override]
@@ -55,16 +60,3 @@ class WrappingAligner(BaseAligner):
         """Return target vectors in the shared space of ``aligner_``."""
         check_is_fitted(self)
         return self.aligner_.transform_target(Y)
-
-
-def fit_weighted(
-    aligner: BaseAligner,
-    X: NDArray,
-    Y: NDArray,
-    pairs: NDArray[np.int64],
-    weights: NDArray[np.float64] | None,
-    progress: Progress | None = None,
-) -> BaseAligner:
-    """Fit a copy of an aligner, with a weight for each pair if it takes them."""
-    options = {"sample_weight": weights} if aligner.takes_weights else {}
-    return clone(aligner).fit(X, Y, pairs, **options, progress=progress)

@@ -5,7 +5,7 @@ import pytest
 
 from fipp import RCSLS, Procrustes
 from fipp.aligners import from_state, to_state
-from fipp.aligners._ranking_loss import RelaxedCSLS
+from fipp.aligners.published._rcsls import RelaxedCSLS
 from fipp.linalg import unit_rows
 
 PAIRS = np.stack([np.arange(150), np.arange(150)], axis=1)

@@ -48,7 +48,8 @@ def test_self_learning_recovers_a_planted_rotation(words, turn, rng, mode):
     pairs = None if mode == "unsupervised" else np.stack([np.arange(15), order[:15]], axis=1)
     aligner = VecMap(mode, window=4).fit(X, words, pairs)
     assert aligner.score(X, words[order]) == 1
-    assert not aligner.collapsed_
+    # Only a start without pairs is compared with chance.
+    assert vars(aligner).get("collapsed_") is (False if mode == "unsupervised" else None)
     np.testing.assert_array_equal(order[aligner.induced_pairs_[:, 0]], aligner.induced_pairs_[:, 1])
 
 

@@ -73,7 +73,6 @@ class BootstrapProcrustes(BaseAligner):
         "n_iterations": [COUNT],
         "retrieval": [StrOptions({"cosine", "csls"})],
         "max_words": MAX_WORDS,
-        "preprocess": "no_validation",
         "max_memory": MEMORY,
     }
 
@@ -138,7 +137,7 @@ class DLV(BaseAligner):
     Parameters
     ----------
     n_neighbours : int, default=3
-        k.
+        k, the number of target words that each source word may be matched with.
     n_iterations : int, default=3
         Maximum number of rounds of matching and rotating; it ends earlier when the matching does not change.
     max_words : int or None, default=10_000
@@ -178,7 +177,6 @@ class DLV(BaseAligner):
         "n_neighbours": [AT_LEAST_1],
         "n_iterations": [COUNT],
         "max_words": MAX_WORDS,
-        "preprocess": "no_validation",
         "max_memory": MEMORY,
     }
 

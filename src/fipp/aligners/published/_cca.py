@@ -62,7 +62,6 @@ class CCA(BaseAligner):
         "ridge": [NOT_NEGATIVE],
         "reweight": [NOT_NEGATIVE],
         "whiten": [SHARE],
-        "preprocess": "no_validation",
     }
 
     def __init__(
@@ -124,7 +123,6 @@ class PLS(BaseAligner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "scale": ["boolean"],
         "reweight": [NOT_NEGATIVE],
-        "preprocess": "no_validation",
     }
 
     def __init__(self, scale: bool = True, *, reweight: float = 0.0, preprocess: Any = "unit") -> None:

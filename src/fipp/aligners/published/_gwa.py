@@ -14,10 +14,9 @@ from sklearn.utils._param_validation import Interval
 
 from fipp._optional import require
 from fipp._progress import Progress, Steps
-from fipp.aligners._base import BaseAligner, LearnsFrom
-from fipp.aligners._consistency import beats_chance, compare_with_chance
+from fipp.aligners._consistency import PairlessAligner
 from fipp.aligners._constraints import AT_LEAST_1, NOT_NEGATIVE, POSITIVE
-from fipp.exceptions import FippError, warn
+from fipp.exceptions import FippError
 from fipp.linalg import rotation, single_threaded_blas, unit_rows
 
 # The coupled words are judged themselves if there are fewer others than this.
@@ -31,7 +30,7 @@ _MISPLACED = 0.05
 Matrix = NDArray[np.float64]
 
 
-class GromovWasserstein(BaseAligner):
+class GromovWasserstein(PairlessAligner):
     r"""Gromov-Wasserstein: a rotation learned without pairs, from an optimal-transport coupling of frequent words.
 
     Words that belong together have similar similarities to the other words of their own language (Alvarez-Melis and
@@ -71,15 +70,13 @@ class GromovWasserstein(BaseAligner):
         The sum above without the entropy.
     induced_pairs_ : ndarray of shape (max_words, 2)
         Each coupled source word, and the target word to which most of it goes.
-    consistency_ : float
+    consistency_, chance_consistency_ : float
         Mean reciprocal rank, by cosine, of half of the mutual pairs under a rotation learned from the other half, among
-        the next ``max_words`` of either side, which were not coupled; among the coupled words if there are hardly any
-        others.
-    chance_consistency_ : float
-        The same after refining random rotations.
+        the next ``max_words`` of either side, which were not coupled (the coupled words if there are hardly any
+        others); and the same after refining random rotations.
     collapsed_ : bool
-        Whether ``consistency_`` is less than a fifth of the way from that to 1. The coupling is most likely no better
-        than chance then, and a warning says so.
+        Whether the first is less than a fifth of the way from the second to 1. The coupling is then most likely no
+        better than chance, and a warning says so.
     n_iter_ : int
         How many linearised problems were solved.
     converged_ : bool
@@ -107,7 +104,6 @@ class GromovWasserstein(BaseAligner):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_words": [Interval(Integral, 2, None, closed="left")],
         "entropy": [POSITIVE],
-        "preprocess": "no_validation",
         "n_iterations": [AT_LEAST_1],
         "tolerance": [NOT_NEGATIVE],
         "random_state": ["random_state"],
@@ -130,47 +126,30 @@ class GromovWasserstein(BaseAligner):
         self.tolerance = tolerance
         self.random_state = random_state
 
-    @property
-    def learns_from(self) -> LearnsFrom:
-        """What the method learns from: only the two vocabularies."""
-        return "nothing"
-
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         _transport()  # if POT is missing, say so before anything takes long
-        source_rows, X_s, later_source = self._frequent(X, self.source_preprocess_, "source")
-        target_rows, X_t, later_target = self._frequent(Y, self.target_preprocess_, "target")
+        # As many more words as are coupled judge the result.
+        source_rows, source = self._frequent(X, "source", 2 * self.max_words)
+        target_rows, target = self._frequent(Y, "target", 2 * self.max_words)
+        (X_s, later_source), (X_t, later_target) = (
+            (vectors[: self.max_words], vectors[self.max_words :]) for vectors in map(unit_rows, (source, target))
+        )
         found = couple(
             X_s.astype(np.float64), X_t.astype(np.float64), self.entropy, self.n_iterations, self.tolerance, progress
         )
         self.map_ = rotation(found.cross).astype(np.float32)
         self.distance_, self.n_iter_, self.converged_ = found.distance, found.n_iter, found.converged
-        self.induced_pairs_ = np.stack([source_rows, target_rows[found.gamma.argmax(axis=1)]], axis=1)
+        self.induced_pairs_ = np.stack([source_rows[: self.max_words], target_rows[found.gamma.argmax(axis=1)]], axis=1)
         if min(len(later_source), len(later_target)) >= _ENOUGH_WORDS:
             X_s, X_t = later_source, later_target
-        self._judge(X_s, X_t)
-
-    def _frequent(
-        self, X: NDArray, preprocess: Any, side: str
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32]]:
-        """Return row numbers and unit vectors of the first words that have vectors, and the vectors of as many more."""
-        rows = np.flatnonzero(X.any(axis=1))[: 2 * self.max_words]
-        if not len(rows):
-            raise FippError(f"every {side} vector is zero: there is nothing to learn from")
-        vectors = unit_rows(preprocess.transform(X[rows]))
-        return rows[: self.max_words], vectors[: self.max_words], vectors[self.max_words :]
-
-    def _judge(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32]) -> None:
-        """Warn if the rotation is hardly better than a random one."""
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        self.consistency_, self.chance_consistency_ = compare_with_chance(X_s, X_t, self.map_, seed)
-        self.collapsed_ = not beats_chance(self.consistency_, self.chance_consistency_)
-        if self.collapsed_:
-            warn(
-                "the coupling is most likely no better than chance: rotations learned from half of the words that it "
-                f"pairs find the other half at a mean reciprocal rank of {self.consistency_:.2f}, and of "
-                f"{self.chance_consistency_:.2f} after a random start. Try another entropy, more max_words, or a "
-                "method with known pairs"
-            )
+        self._judge(
+            X_s,
+            X_t,
+            self.map_,
+            failure="the coupling is most likely no better than chance",
+            advice="Try another entropy, more max_words, or a method with known pairs",
+            random_state=int(check_random_state(self.random_state).randint(2**31)),
+        )
 
 
 def _transport() -> Any:
@@ -178,12 +157,10 @@ def _transport() -> Any:
 
 
 class Coupling(NamedTuple):
-    """How much of each source item goes to each target item, and how this was found."""
+    """How much of each source item goes to each target item, Γ, with AᵀΓB, and how this was found."""
 
     gamma: Matrix
-    """Γ, of shape (n, m)."""
     cross: Matrix
-    """AᵀΓB, of shape (d1, d2)."""
     distance: float
     n_iter: int
     converged: bool
@@ -198,13 +175,6 @@ def couple(
     With C_s = AAᵀ and C_t = BBᵀ, and given marginals, only −2⟨C_s Γ C_t, Γ⟩ = −2 \|AᵀΓB\|² depends on Γ. Its gradient
     −4 A(AᵀΓB)Bᵀ takes nmd steps, where general similarities take n²m: each round (Peyré, Cuturi and Solomon, ICML
     2016) solves the transport problem with the gradient as its cost. Γ is uniform at first.
-
-    Examples
-    --------
-    >>> A = np.array([[3.0], [1.0], [0.0]])
-    >>> found = couple(A, A[::-1].copy(), 0.1, 100, 1e-6)
-    >>> found.gamma.argmax(axis=1), round(found.distance, 2), found.converged
-    (array([2, 1, 0]), 0.0, True)
     """
     ot, steps = _transport(), Steps(progress, n_iterations)
     p, q = np.full(len(A), 1 / len(A)), np.full(len(B), 1 / len(B))

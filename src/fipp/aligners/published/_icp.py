@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from fipp._progress import Progress, Steps
-from fipp.aligners._base import BaseAligner, LearnsFrom
-from fipp.aligners._consistency import beats_chance, compare_with_chance
+from fipp.aligners._consistency import PairlessAligner
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, MAX_WORDS, MEMORY, NOT_NEGATIVE
-from fipp.exceptions import warn
+from fipp.aligners._procrustes import pair_rotation
 from fipp.linalg import cross_products, matmul_blocks, ordered_map, rotation, row_blocks, single_threaded_blas
 from fipp.retrieve import mutual_neighbours
 
@@ -22,7 +20,7 @@ _MOMENT_STEPS = 40
 _FIRST_LEARNING_RATE, _LAST_LEARNING_RATE = 0.5, 0.05
 
 
-class ICP(BaseAligner):
+class ICP(PairlessAligner):
     r"""ICP: iterative closest points in both directions, from the shape of the two clouds alone, without pairs.
 
     .. math:: \min_{W, V} \sum_i \|x_i W - y_{n(i)}\|^2 + \sum_j \|y_j V - x_{n(j)}\|^2
@@ -37,9 +35,9 @@ class ICP(BaseAligner):
     each is first rotated so that the third moments of both clouds agree, which takes milliseconds, and only the few
     that agree best are run.
 
-    Without pairs there is no certainty: if two languages or sets of vectors are not alike enough, the map is worth
-    nothing. A warning says so if it is hardly better than chance. Check some translations before you trust the result;
-    a few dozen known pairs and another method are worth more.
+    If two languages or sets of vectors are not alike enough, the map is worth nothing; a warning says so if it is
+    hardly better than chance. Check some translations before you trust the result. A few dozen known pairs and another
+    method are worth more.
 
     Parameters
     ----------
@@ -52,7 +50,7 @@ class ICP(BaseAligner):
     n_epochs : int, default=10
         Number of passes over all words in a run.
     cycle_weight : float, default=1.0
-        λ.
+        λ, the weight of the cycles: how much words that are mapped there and back must come back to where they were.
     batch_size : int, default=250
         Words of either side in a step.
     max_start_words : int, default=3000
@@ -77,14 +75,12 @@ class ICP(BaseAligner):
         was kept.
     induced_pairs_ : ndarray of shape (k, 2)
         The pairs of the last round, on which the map was fitted.
-    consistency_ : float
+    consistency_, chance_consistency_ : float
         Mean reciprocal rank, by cosine, of half of the mutual pairs under a rotation learned from the other half, among
-        the 2,000 most frequent words.
-    chance_consistency_ : float
-        The same after refining random rotations.
+        the 2,000 most frequent words; and the same after refining random rotations.
     collapsed_ : bool
-        Whether ``consistency_`` is less than a fifth of the way from that to 1: then it has most likely found nothing,
-        and a warning says so.
+        Whether the first is less than a fifth of the way from the second to 1: then the method has most likely found
+        nothing, and a warning says so.
 
     Examples
     --------
@@ -109,7 +105,6 @@ class ICP(BaseAligner):
         "max_start_words": [AT_LEAST_1],
         "n_iterations": [COUNT],
         "max_words": MAX_WORDS,
-        "preprocess": "no_validation",
         "random_state": ["random_state"],
         "max_memory": MEMORY,
     }
@@ -143,11 +138,6 @@ class ICP(BaseAligner):
         self.random_state = random_state
         self.max_memory = max_memory
 
-    @property
-    def learns_from(self) -> LearnsFrom:
-        """What the method learns from: only the two vocabularies."""
-        return "nothing"
-
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         source = self.source_preprocess_.transform(X[: self._last_words(X)])
         target = self.target_preprocess_.transform(Y[: self._last_words(Y)])
@@ -156,15 +146,21 @@ class ICP(BaseAligner):
         sizes = np.geomspace(
             self.max_start_words, max(len(source), len(target), self.max_start_words), self.n_iterations
         )
-        omega = rotation(cross_products(source[pairs[:, 0]], target[pairs[:, 1]]))
+        omega = pair_rotation(source, target, pairs)
         for size in np.rint(sizes).astype(int):
             images = matmul_blocks(source[:size], omega)
             pairs = mutual_neighbours(images, target[:size], retrieval="csls", max_memory=self.max_memory).pairs
-            omega = rotation(cross_products(source[pairs[:, 0]], target[pairs[:, 1]]))
+            omega = pair_rotation(source, target, pairs)
             steps()
         steps.finish()
         self.map_, self.induced_pairs_ = omega.astype(np.float32), pairs
-        self._compare_with_chance(source, target)
+        self._judge(
+            source,
+            target,
+            self.map_,
+            failure="the map is probably worth nothing",
+            advice="Give known pairs to another method, or try another random_state or more n_starts",
+        )
 
     def _last_words(self, X: NDArray) -> int:
         return len(X) if self.max_words is None else min(len(X), max(self.max_words, self.max_start_words))
@@ -179,28 +175,15 @@ class ICP(BaseAligner):
         )
         runs = []
         for start in starts:
-            maps = CycleMaps(start, start.T)
             weight, epochs, size = self.cycle_weight, self.n_epochs, self.batch_size
-            runs.append(cycle_icp(X, Y, maps, cycle_weight=weight, n_epochs=epochs, batch_size=size, rng=rng))
+            runs.append(cycle_icp(X, Y, start, cycle_weight=weight, n_epochs=epochs, batch_size=size, rng=rng))
             steps()
         self.losses_ = np.array([run.loss for run in runs])
         best = runs[int(np.argmin(self.losses_))]
         return mutual_neighbours(matmul_blocks(X.coordinates, best.W), Y.coordinates, retrieval="csls").pairs
 
-    def _compare_with_chance(self, source: NDArray[np.float32], target: NDArray[np.float32]) -> None:
-        self.consistency_, self.chance_consistency_ = compare_with_chance(source, target, self.map_)
-        self.collapsed_ = not beats_chance(self.consistency_, self.chance_consistency_)
-        if self.collapsed_:
-            warn(
-                "the map is probably worth nothing: rotations learned from half of the words that it pairs find the "
-                f"other half at a mean reciprocal rank of {self.consistency_:.2f}, and of "
-                f"{self.chance_consistency_:.2f} after a random start. Give known pairs to another method, or try "
-                "another random_state or more n_starts"
-            )
 
-
-@dataclass(frozen=True)
-class PrincipalAxes:
+class PrincipalAxes(NamedTuple):
     """Words in coordinates along their principal axes, scaled to a mean squared length of 1, with their variances."""
 
     coordinates: NDArray[np.float32]
@@ -209,14 +192,7 @@ class PrincipalAxes:
     @classmethod
     @single_threaded_blas
     def of(cls, X: NDArray[np.float32], p: int) -> PrincipalAxes:
-        """Find the ``p`` first axes of X.
-
-        Examples
-        --------
-        >>> axes = PrincipalAxes.of(np.float32([[3, 0], [-1, 0], [-1, 0], [-1, 0]]), 1)
-        >>> abs(axes.coordinates.T).round(3), axes.variance.round(3)
-        (array([[1.732, 0.577, 0.577, 0.577]], dtype=float32), array([1.]))
-        """
+        """Find the ``p`` first axes of X."""
         centred = X - X.mean(axis=0, dtype=np.float64).astype(np.float32)
         variance, axes = np.linalg.eigh(cross_products(centred, centred) / len(X))
         variance, axes = np.maximum(variance[::-1][:p], 0), axes[:, ::-1][:, :p]
@@ -231,13 +207,6 @@ class Moments:
 
     S are the moments E[x_i x_j], T the moments E[x_i x_j x_k], and S(W), T(W) those of xW. All are known without any
     pair of the centred points X and Y. Along principal axes S is diagonal, which leaves the signs open; T decides them.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).exponential(size=(500, 3)).astype(np.float32) - 1
-    >>> moments = Moments(X, X[:, ::-1])
-    >>> bool(moments.agreement(np.eye(3)[::-1]) > 1.99)
-    True
     """
 
     def __init__(self, X: NDArray[np.float32], Y: NDArray[np.float32]) -> None:
@@ -268,16 +237,7 @@ class Moments:
 def best_rotations(
     moments: Moments, p: int, *, n_starts: int, n_steps: int, n_best: int, rng: np.random.RandomState
 ) -> list[NDArray[np.float64]]:
-    """Lay axis on axis with random signs, ascend from there, and return the rotations whose moments agree best.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).exponential(size=(500, 2)).astype(np.float32) - 1
-    >>> rng = np.random.RandomState(0)
-    >>> [W] = best_rotations(Moments(X, -X), 2, n_starts=9, n_steps=20, n_best=1, rng=rng)
-    >>> bool(np.allclose(W, -np.eye(2), atol=1e-6))
-    True
-    """
+    """Lay axis on axis with random signs, ascend from there, and return the rotations whose moments agree best."""
     signs = [rng.choice([-1.0, 1.0], p) for _ in range(n_starts)]
     found = list(ordered_map(lambda start: moments.ascend(np.diag(start), n_steps), signs))
     agreements = np.array([moments.agreement(W) for W in found])
@@ -297,34 +257,29 @@ def _scaled(tensor: NDArray[np.float64]) -> NDArray[np.float64]:
     return tensor / length if length else tensor
 
 
-@dataclass(frozen=True)
-class CycleMaps:
+class CycleMaps(NamedTuple):
     """A map from source to target, a map back, and how far words are from the nearest words of the other side."""
 
     W: NDArray[np.float64]
     V: NDArray[np.float64]
-    loss: float = np.inf
+    loss: float
 
 
 def cycle_icp(
     X: PrincipalAxes,
     Y: PrincipalAxes,
-    start: CycleMaps,
+    start: NDArray[np.float64],
     *,
     cycle_weight: float,
     n_epochs: int,
     batch_size: int,
     rng: np.random.RandomState,
 ) -> CycleMaps:
-    r"""Improve both maps in mini-batches, and measure how well they fit in the end.
+    """Improve a rotation and its inverse as two maps in mini-batches, and measure how well they fit in the end.
 
-    Each step goes down the gradient of
-
-        ‖xW − y'‖² + ‖yV − x'‖² + λ‖xWV − x‖² + λ‖yVW − y‖²
-
-    over a batch of words x, y with the nearest words y' of xW and x' of yV, scaled by the variances of the axes.
+    Each step goes down the gradient of the objective of `ICP` over a batch, scaled by the variances of the axes.
     """
-    W, V = start.W, start.V
+    W, V = start, start.T
     n = min(len(X.coordinates), len(Y.coordinates))
     n_batches = max(1, n // batch_size)
     # Relative to the variances, the second derivative is about 1 + 2λ.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp._optional import require
 from fipp._progress import Progress, Steps
-from fipp.aligners._base import BaseAligner, LearnsFrom
-from fipp.aligners._consistency import beats_chance, compare_with_chance
-from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE
-from fipp.exceptions import FippError, warn
+from fipp.aligners._base import LearnsFrom
+from fipp.aligners._consistency import PairlessAligner
+from fipp.aligners._constraints import AT_LEAST_1, COUNT, MEMORY, POSITIVE, SHARE_BELOW_1
+from fipp.aligners._procrustes import pair_rotation
+from fipp.exceptions import FippError
 from fipp.linalg import cross_products, matmul_blocks, one_torch_thread, rotation, single_threaded_blas, unit_rows
-from fipp.retrieve import MutualNeighbours, mutual_neighbours
+from fipp.retrieve import mutual_neighbours
 
 _LEAK = 0.2
 
 
-class MUSE(BaseAligner):
+class MUSE(PairlessAligner):
     r"""MUSE: a rotation refined by mutual CSLS neighbours, from known pairs or an adversarial start without any.
 
     .. math:: Ω_{i+1} = \arg\min_{ΩΩ^\top = I} \sum_{(x, y) ∈ D(Ω_i)} \|xΩ - y\|^2
@@ -33,16 +34,14 @@ class MUSE(BaseAligner):
     (``"supervised"``), or the generator of a game (``"adversarial"``): a discriminator learns to tell mapped source
     vectors from target vectors, and Ω, kept nearly orthogonal, learns to deceive it.
 
-    The map that is kept is the one whose translations of the most frequent source words have the highest mean cosine;
-    no dictionary is needed for this choice. (The published code chooses by the *test* dictionary when it learns from
-    pairs.) Every game is refined before it is compared; its own map, of low rank, is not a candidate.
+    The map whose translations of the most frequent source words have the highest mean cosine is kept. (The published
+    code chooses by the *test* dictionary when it learns from pairs.) Every game is refined before it is compared.
 
     Parameters
     ----------
     mode : {"supervised", "adversarial"}, default="supervised"
-        What to start from. ``"adversarial"`` needs no pairs, but torch: ``pip install 'fipp[torch]'``. It may fail to
-        find anything, and a warning then says so. From English to French one of three games succeeded (.665 / .689 by
-        cosine / CSLS, 109 seconds of one processor); from English to Finnish neither of two did, and the warning came.
+        What to start from. ``"adversarial"`` needs no pairs, but torch: ``pip install 'fipp[torch]'``. It often finds
+        nothing, and a warning then says so.
     n_iterations : int, default=3
         How many times the dictionary is found again.
     max_words : int, default=10000
@@ -50,9 +49,8 @@ class MUSE(BaseAligner):
     n_restarts : int, default=2
         Number of games with different random numbers; each is refined, and the best by the criterion is taken.
     n_components : int, default=50
-        Number of principal components of either side between which the game is played. It starts from their axes, in
-        order and signed by their skewness. The published game is played in all dimensions and takes hours without a
-        graphics processor.
+        Number of principal components of either side between which the game is played, starting from their axes. The
+        published game is played in all dimensions and takes hours without a graphics processor.
     n_steps : int, default=6000
         Steps of the map in a game; published: 156,250.
     hidden : int, default=256
@@ -86,16 +84,13 @@ class MUSE(BaseAligner):
         Number of refinements after which the map was best.
     restart_criteria_ : ndarray of shape (n_restarts,)
         With ``"adversarial"``, the criterion of each game after refinement.
-    consistency_ : float
+    consistency_, chance_consistency_ : float
         With ``"adversarial"``, the mean reciprocal rank, by cosine, of half of the mutual pairs under a rotation
-        learned from the other half, among the 2,000 most frequent words.
-    chance_consistency_ : float
-        The same after refining random rotations. In few dimensions, chance pairs agree with each other too.
+        learned from the other half, among the 2,000 most frequent words; and the same after refining random rotations.
+        In few dimensions, chance pairs agree with each other too.
     collapsed_ : bool
-        With ``"adversarial"``, whether ``consistency_`` is less than a fifth of the way from that to 1: then it has
-        most likely found nothing, and a warning says so.
-    pairs_ : ndarray of shape (c, 2)
-        The given pairs; none with ``"adversarial"``.
+        With ``"adversarial"``, whether the first is less than a fifth of the way from the second to 1: then the method
+        has most likely found nothing, and a warning says so.
     induced_pairs_ : ndarray of shape (k, 2)
         The pairs of the last dictionary that the map was learned from; none if it is that of the given pairs alone.
 
@@ -124,13 +119,12 @@ class MUSE(BaseAligner):
         "batch_size": [AT_LEAST_1],
         "n_discriminator_steps": [AT_LEAST_1],
         "learning_rate": [POSITIVE],
-        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "dropout": [SHARE_BELOW_1],
         "smoothing": [Interval(Real, 0, 0.5, closed="left")],
         "orthogonality": [Interval(Real, 0, 0.5, closed="both")],
         "max_start_words": [AT_LEAST_1],
-        "preprocess": "no_validation",
         "random_state": [COUNT],
-        "max_memory": "no_validation",
+        "max_memory": MEMORY,
     }
 
     def __init__(
@@ -192,7 +186,14 @@ class MUSE(BaseAligner):
         self.map_, self.criterion_, self.n_iterations_ = refined.map, refined.criterion, refined.n_iterations
         self.induced_pairs_ = refined.pairs
         if self.mode == "adversarial":
-            self._compare_with_chance(refinement)
+            self._judge(
+                refinement.source,
+                refinement.target,
+                self.map_,
+                failure="the adversarial start has most likely found nothing",
+                advice="Give known pairs, or try another random_state, more n_restarts or n_steps",
+                random_state=self.random_state,
+            )
 
     def _play(self, X: NDArray, Y: NDArray, refinement: Refinement, progress: Progress | None) -> Refined:
         """Play several games, refine each, and return the best."""
@@ -208,28 +209,12 @@ class MUSE(BaseAligner):
         self.restart_criteria_ = np.array([result.criterion for result in results])
         return results[int(np.argmax(self.restart_criteria_))]
 
-    def _compare_with_chance(self, refinement: Refinement) -> None:
-        """Warn if the dictionary is hardly more consistent than after a random start: then nothing was found."""
-        self.consistency_, self.chance_consistency_ = compare_with_chance(
-            refinement.source, refinement.target, self.map_, self.random_state
-        )
-        self.collapsed_ = not beats_chance(self.consistency_, self.chance_consistency_)
-        if self.collapsed_:
-            warn(
-                "the adversarial start has most likely found nothing: rotations learned from half of its pairs find "
-                f"the other half at a mean reciprocal rank of {self.consistency_:.2f}, and of "
-                f"{self.chance_consistency_:.2f} after a random start. Give known pairs, or try another random_state, "
-                "more n_restarts or n_steps"
-            )
 
-
-@dataclass(frozen=True)
-class Refined:
-    """A map, the pairs it was learned from, its criterion, and the number of refinements that led to it."""
+class Refined(NamedTuple):
+    """A map, the pairs it was learned from (none for the start), its criterion, and the number of refinements."""
 
     map: NDArray[np.float32]
     pairs: NDArray[np.int64]
-    """Empty if the map is the start."""
     criterion: float
     n_iterations: int
 
@@ -262,34 +247,26 @@ class Refinement:
         omega, pairs, best = start, np.empty((0, 2), np.int64), None
         steps = Steps(progress, self.n_iterations + 1)
         for done in range(self.n_iterations + 1):
-            mutual = self._mutual(omega)
-            criterion = self._criterion(omega, mutual)
+            mutual, criterion = self._translate(omega)
             comparable = best is not None and (keep_start or best.n_iterations > 0)
             if best is None or not comparable or criterion > best.criterion:
                 best = Refined(omega, pairs, criterion, done)
             if done < self.n_iterations:
-                pairs = mutual.pairs
+                pairs = mutual
                 if not len(pairs):
                     break
-                omega = self._rotation(pairs)
+                omega = pair_rotation(self.source, self.target, pairs).astype(np.float32)
             steps()
         steps.finish()
         assert best is not None  # there is always the start
         return best
 
-    def _mutual(self, omega: NDArray[np.float32]) -> MutualNeighbours:
-        """Return the words that are each other's best translation by CSLS."""
+    def _translate(self, omega: NDArray[np.float32]) -> tuple[NDArray[np.int64], float]:
+        """Return the words that are each other's best by CSLS, and the mean cosine of all best translations."""
         moved = matmul_blocks(self.source, omega)
-        return mutual_neighbours(moved, self.target, retrieval="csls", max_memory=self.max_memory)
-
-    def _criterion(self, omega: NDArray[np.float32], mutual: MutualNeighbours) -> float:
-        """Return the mean cosine of all source words with their best translation."""
-        moved, translations = matmul_blocks(self.source, omega), self.target[mutual.nearest]
-        return float(np.einsum("ij,ij->i", unit_rows(moved), unit_rows(translations)).mean(dtype=np.float64))
-
-    def _rotation(self, pairs: NDArray[np.int64]) -> NDArray[np.float32]:
-        source, target = pairs.T
-        return rotation(cross_products(self.source[source], self.target[target])).astype(np.float32)
+        mutual = mutual_neighbours(moved, self.target, retrieval="csls", max_memory=self.max_memory)
+        cosines = np.einsum("ij,ij->i", unit_rows(moved), unit_rows(self.target[mutual.nearest]))
+        return mutual.pairs, float(cosines.mean(dtype=np.float64))
 
 
 def adversarial_map(

@@ -14,9 +14,8 @@ from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, AUTO, COUNT, MAX_WORDS, MEMORY, POSITIVE, SMALLER_SHARE
 from fipp.aligners._holdout import EarlyStopping, spread_part
-from fipp.aligners._ranking_loss import RelaxedCSLS
-from fipp.linalg import cross_products, rotation, single_threaded_blas
-from fipp.retrieve import ranks_of_gold
+from fipp.linalg import cross_products, matmul_blocks, rotation, single_threaded_blas
+from fipp.retrieve import neighbours, ranks_of_gold
 
 # The share of the decrease predicted by the gradient that a step must achieve; with less, it has overshot.
 _PROMISED = 0.7
@@ -49,7 +48,7 @@ class RCSLS(BaseAligner):
         The constraint applied after each step: none, singular values clipped to at most 1 (the convex hull of the
         rotations), or the nearest rotation.
     n_neighbours : int, default=10
-        k.
+        k, the number of nearest words that a pair is pushed away from on either side.
     learning_rate : float or "auto", default="auto"
         How far the first step goes along the gradient. ``"auto"`` tries a twentieth of the map's length and requires
         70 % of the predicted decrease; a number is halved only where the loss would rise.
@@ -106,7 +105,6 @@ class RCSLS(BaseAligner):
         "n_iterations": [COUNT],
         "holdout": [SMALLER_SHARE, None],
         "max_words": MAX_WORDS,
-        "preprocess": "no_validation",
         "max_memory": MEMORY,
     }
 
@@ -219,3 +217,46 @@ class RCSLS(BaseAligner):
 def _first_step(W: NDArray[np.float64], gradient: NDArray[np.float64]) -> float:
     length = float(np.linalg.norm(gradient))
     return _FIRST_STEP * float(np.linalg.norm(W)) / length if length else 1.0
+
+
+class RelaxedCSLS:
+    r"""Minus the mean CSLS of seed pairs as a function of W, with dot products in place of cosines.
+
+    With k nearest neighbours N the loss is linear in W wherever N does not change, so that its gradient is
+
+        ∇f = [X_sᵀ(−2 X_t + Ȳ) + X̄ᵀX_t] / c,    f(W) = ⟨∇f, W⟩,
+
+    where Ȳ_i is the mean of the k words of the target vocabulary Y nearest to x_i W, and X̄_i the mean of the k words of
+    the source vocabulary X that W brings nearest to y_i.
+    """
+
+    def __init__(
+        self,
+        X_s: NDArray[np.float32],
+        X_t: NDArray[np.float32],
+        X: NDArray[np.float32],
+        Y: NDArray[np.float32],
+        k: int,
+        max_memory: int | str | None = None,
+    ) -> None:
+        self.X_s, self.X_t, self._X, self._Y, self._k, self._max_memory = X_s, X_t, X, Y, k, max_memory
+
+    def __call__(self, W: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the loss at W and its gradient."""
+        of_sources = self._nearest(matmul_blocks(self.X_s, W), self._Y)
+        of_targets = self._nearest(self.X_t, matmul_blocks(self._X, W))
+        pull = _mean_of_rows(self._Y, of_sources) - 2 * self.X_t
+        gradient = cross_products(self.X_s, pull) + cross_products(_mean_of_rows(self._X, of_targets), self.X_t)
+        gradient /= len(self.X_s)
+        return float(np.sum(gradient * W)), gradient
+
+    def _nearest(self, queries: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np.int64]:
+        return neighbours(queries, keys, self._k, retrieval="dot", max_memory=self._max_memory).indices
+
+
+def _mean_of_rows(X: NDArray[np.float32], indices: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return, for each row of ``indices``, the mean of these rows of X, without holding them all in memory."""
+    total = np.zeros((len(indices), X.shape[1]), dtype=np.float32)
+    for column in indices.T:
+        total += X[column]
+    return total / np.float32(indices.shape[1])

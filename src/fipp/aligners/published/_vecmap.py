@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -14,12 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp._progress import Progress, Steps
-from fipp.aligners._base import BaseAligner, LearnsFrom
-from fipp.aligners._consistency import beats_chance, compare_with_chance
+from fipp.aligners._base import LearnsFrom
+from fipp.aligners._consistency import PairlessAligner
 from fipp.aligners._constraints import AT_LEAST_1, AUTO, MAX_WORDS, NOT_NEGATIVE, SHARE
 from fipp.aligners._csls_induction import Hubness, Induced, from_similarity_distributions, hubness, induce
-from fipp.exceptions import FippError, warn
-from fipp.linalg import cross_products, matmul_blocks, rotation, shared_directions, single_threaded_blas, unit_rows
+from fipp.aligners._procrustes import pair_rotation
+from fipp.exceptions import FippError
+from fipp.linalg import cross_products, matmul_blocks, shared_directions, single_threaded_blas, unit_rows
 
 # Hundreds of rounds make more of chance than the few with which it is compared, so the consistency must be farther from
 # chance than elsewhere. Measured on 4,000 words per side: 0.84 of the way to 1 for English and French, where most was
@@ -30,7 +30,7 @@ _ROUNDS_BETWEEN_HUBS = 10
 _LEARNS_FROM: dict[str, LearnsFrom] = {"identical": "identical", "unsupervised": "nothing"}
 
 
-class VecMap(BaseAligner):
+class VecMap(PairlessAligner):
     r"""VecMap: whitened, rotated and re-weighted maps of both sides, with optional self-learning.
 
     Each side has a map of its own (Artetxe, Labaka and Agirre, AAAI 2018), chosen so that the known pairs X_s, X_t are
@@ -45,9 +45,9 @@ class VecMap(BaseAligner):
 
     Self-learning (ACL 2018) alternates between the best U, V without whitening for a dictionary and the best dictionary
     for U, V: by CSLS, in both directions, among frequent words. In each round, only a random part of the pairs may be
-    chosen, and this part grows when the mean inner product of the dictionary's pairs has stopped growing. The steps
-    above are taken once, at the end. The first dictionary consists of the known pairs, of words that both sides spell
-    alike, or of words whose sorted similarities to the other words of their own language match.
+    chosen, which grows when the mean inner product of the dictionary's pairs has stopped growing. The steps above are
+    taken once, at the end. The first dictionary consists of known pairs, of words that both sides spell alike, or of
+    words whose sorted similarities to the other words of their own language match.
 
     Parameters
     ----------
@@ -63,9 +63,10 @@ class VecMap(BaseAligner):
         noise of few pairs, and has no solution for fewer pairs than dimensions. ``"auto"`` is 0.3 · min(1, d/c)³ for c
         pairs of dimension d, chosen on held-out seed pairs: next to nothing unless c is near d. The paper has 0.
     source_reweight, target_reweight : float, default=0.5
-        Powers of σ.
+        Powers of the singular values σ by which the mapped source and target are multiplied: the larger the power, the
+        more the dimensions count that correspond well.
     source_dewhiten, target_dewhiten : {"source", "target", None}
-        The side whose scatter the source and the target get back; by default, their own.
+        The side whose scatter is given back to the mapped source and target after whitening; by default, their own.
     n_components : int, optional
         How many dimensions are kept, the best first; by default, all.
     max_words : int or None, default=20000
@@ -74,7 +75,7 @@ class VecMap(BaseAligner):
     max_start_words : int, default=4000
         How many of the first words the start without pairs looks at.
     n_neighbours : int, default=10
-        Neighbours of CSLS.
+        Number of neighbours over which CSLS averages.
     initial_share, growth : float, default=0.1 and 2.0
         Share of the pairs that may be chosen in the first rounds of self-learning, and the factor by which it grows.
     window, tolerance : int and float, default=50 and 1e-6
@@ -88,20 +89,17 @@ class VecMap(BaseAligner):
         The maps of preprocessed source and target vectors.
     singular_values_ : ndarray of shape (min(d1, d2),)
         σ, in descending order.
-    pairs_ : ndarray of shape (c, 2)
-        The given pairs; none in mode ``"identical"``, whose identical words are guesses.
     induced_pairs_ : ndarray of shape (r, 2)
         The last dictionary of self-learning, from which the maps were made. Mutual pairs occur, and count, twice.
     objectives_ : ndarray of shape (rounds,)
         The objective of self-learning in each round.
-    consistency_ : float
-        Of self-learning: mean reciprocal rank, by cosine, of half of the mutual pairs under a rotation learned from the
-        other half, among the 2,000 most frequent words.
-    chance_consistency_ : float
-        The same after refining random rotations.
+    consistency_, chance_consistency_ : float
+        In mode ``"unsupervised"`` only, the mean reciprocal rank, by cosine, of half of the mutual pairs under a
+        rotation learned from the other half, among the 2,000 most frequent words; and the same after refining random
+        rotations.
     collapsed_ : bool
-        Whether ``consistency_`` is less than 0.65 of the way from that to 1: then self-learning has most likely found
-        nothing, and a warning says so if it began without pairs.
+        In mode ``"unsupervised"`` only, whether the first is less than 0.65 of the way from the second to 1: then
+        self-learning has most likely found nothing, and a warning says so.
 
     Notes
     -----
@@ -129,7 +127,6 @@ class VecMap(BaseAligner):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "mode": [StrOptions({"supervised", "semi-supervised", "identical", "unsupervised"})],
-        "preprocess": "no_validation",
         "whiten": [SHARE],
         "ridge": [AUTO, NOT_NEGATIVE],
         "source_reweight": [NOT_NEGATIVE],
@@ -195,8 +192,8 @@ class VecMap(BaseAligner):
         if self.mode == "supervised":
             super()._fit_vocabulary(X, Y, progress)
             return
-        source_rows, source = self._frequent(X, self.source_preprocess_, "source")
-        target_rows, target = self._frequent(Y, self.target_preprocess_, "target")
+        source_rows, source = self._frequent(X, "source", self.max_words)
+        target_rows, target = self._frequent(Y, "target", self.max_words)
         if self.mode == "unsupervised":
             start = from_similarity_distributions(source, target, self.max_start_words, self.n_neighbours)
             seed_cross = cross_products(source[start[:, 0]], target[start[:, 1]])
@@ -215,25 +212,15 @@ class VecMap(BaseAligner):
         self.induced_pairs_ = np.stack([source_rows[rows], target_rows[columns]], axis=1)
         self.objectives_ = learned.objectives
         self._fit_seed(source[rows], target[columns], None)
-        self._judge(source, target, rotation(cross_products(source[rows], target[columns])))
-
-    def _judge(self, source: NDArray[np.float32], target: NDArray[np.float32], omega: NDArray[np.float64]) -> None:
-        self.consistency_, self.chance_consistency_ = compare_with_chance(source, target, omega)
-        self.collapsed_ = not beats_chance(self.consistency_, self.chance_consistency_, _MARGIN)
-        if self.collapsed_ and self.mode == "unsupervised":
-            warn(
-                "self-learning has most likely found nothing: rotations learned from half of its pairs find the other "
-                f"half at a mean reciprocal rank of {self.consistency_:.2f}, and of {self.chance_consistency_:.2f} "
-                "after a random start. Give known pairs (mode='semi-supervised') or words spelled alike "
-                "(mode='identical')"
+        if self.mode == "unsupervised":
+            self._judge(
+                source,
+                target,
+                pair_rotation(source, target, learned.pairs),
+                failure="self-learning has most likely found nothing",
+                advice="Give known pairs (mode='semi-supervised') or words spelled alike (mode='identical')",
+                margin=_MARGIN,
             )
-
-    def _frequent(self, X: NDArray, preprocess: Any, side: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return row numbers and preprocessed vectors of the first words that have vectors."""
-        rows = np.flatnonzero(X.any(axis=1))[: self.max_words]
-        if not len(rows):
-            raise FippError(f"every {side} vector is zero: there is nothing to learn from")
-        return rows, preprocess.transform(X[rows])
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
         # S^(-1/2) and S^(1/2) of either side, ridged.
@@ -287,8 +274,7 @@ def whitening(scatter: NDArray[np.float64], whiten: float, ridge: float) -> Whit
     return Whitening((V / root) @ V.T, (V * root) @ V.T)
 
 
-@dataclass(frozen=True)
-class Schedule:
+class Schedule(NamedTuple):
     """When fewer pairs are left out of self-learning, and when it ends; see `VecMap`."""
 
     initial_share: float
@@ -304,14 +290,11 @@ class Schedule:
         return max(0, self.window - since) + stages * self.window
 
 
-@dataclass(frozen=True)
-class LearnedDictionary:
-    """The result of VecMap's self-learning."""
+class LearnedDictionary(NamedTuple):
+    """The last dictionary of self-learning, and the mean inner product of the mapped pairs in each round."""
 
     pairs: NDArray[np.int64]
-    """The last dictionary, of both directions; mutual pairs occur twice."""
     objectives: NDArray[np.float64]
-    """Mean inner product of the mapped pairs in each round."""
 
 
 def self_learn(
@@ -328,13 +311,6 @@ def self_learn(
 
     X and Z are preprocessed vocabularies without rows of zeros, and ``seed_cross`` is X_sᵀX_t of the first dictionary.
     The total of ``progress`` is a lower bound, which grows.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).standard_normal((300, 5)).astype(np.float32)
-    >>> learned = self_learn(X, X[:, ::-1], np.fliplr(np.eye(5)), Schedule(0.5, 2.0, 3, 1e-6))
-    >>> bool((learned.pairs[:, 0] == learned.pairs[:, 1]).all())
-    True
     """
     share, best, last_better = schedule.initial_share, -np.inf, 0
     hubs = Hubness(np.zeros(len(X), np.float32), np.zeros(len(Z), np.float32))
@@ -373,14 +349,7 @@ def self_learn(
 
 
 def dictionary_cross(X: NDArray[np.float32], Z: NDArray[np.float32], pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return XᵀDZ, where D_ij counts the pair (i, j) in a dictionary large enough to contain every word.
-
-    Examples
-    --------
-    >>> dictionary_cross(np.eye(2), np.eye(2), np.array([[0, 1], [0, 1]]))
-    array([[0., 2.],
-           [0., 0.]])
-    """
+    """Return XᵀDZ, where D_ij counts the pair (i, j) in a dictionary large enough to contain every word."""
     ones = np.ones(len(pairs), dtype=Z.dtype)
     D = scipy.sparse.csr_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(len(X), len(Z)))
     return cross_products(X, D @ Z)
