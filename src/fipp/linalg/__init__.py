@@ -1,6 +1,5 @@
 """The numerical core. Arrays in, arrays out."""
 
-from fipp._progress import Progress
 from fipp.linalg._gram import (
     FilteredGram,
     GramTiles,
@@ -50,6 +49,4 @@ from fipp.linalg._spectral import (
 )
 
 # The names that are not listed here are for other rooms of fipp.
-__all__ = [
-    "pip_distance",
-]
+__all__ = ["pip_distance"]
