@@ -14,13 +14,6 @@ _FINE = 100
 class Steps:
     """Counts the steps of long work. It can always be called, whether anybody listens or not.
 
-    Parameters
-    ----------
-    progress : callable or None
-        Called as ``progress(done, total)`` whenever more is done than was told before.
-    total : int
-        How many steps there are.
-
     Examples
     --------
     >>> heard = []

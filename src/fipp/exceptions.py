@@ -23,17 +23,7 @@ class FippWarning(UserWarning):
 
 
 def warn(message: str) -> None:
-    """Issue a `FippWarning` for the line outside of fipp that led here, however deep inside this is.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn("there are few pairs")
-    >>> print(caught[0].message)
-    there are few pairs
-    """
+    """Issue a `FippWarning` for the line outside of fipp that led here, however deep inside this is."""
     level, frame = 2, sys._getframe(1)
     # Decorators of fipp's functions come from contextlib.
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("fipp.", "contextlib")):

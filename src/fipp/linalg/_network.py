@@ -17,23 +17,13 @@ _SMALL = np.float32(1e-12)
 
 @dataclass(frozen=True)
 class ResidualNetwork:
-    r"""ŷ = xW + b + \max(0, xA + a) B.
+    r"""ŷ = xW + b + \max(0, xA + a) B, with x of d1, ŷ of d2 and the hidden layer of h dimensions."""
 
-    Attributes
-    ----------
-    linear, offset : ndarray of shape (d1, d2), (d2,)
-        W and b.
-    hidden, hidden_offset : ndarray of shape (d1, h), (h,)
-        A and a.
-    output : ndarray of shape (h, d2)
-        B.
-    """
-
-    linear: Matrix
-    offset: Matrix
-    hidden: Matrix
-    hidden_offset: Matrix
-    output: Matrix
+    linear: Matrix  # W
+    offset: Matrix  # b
+    hidden: Matrix  # A
+    hidden_offset: Matrix  # a
+    output: Matrix  # B
 
     def __call__(self, X: Matrix) -> Matrix:
         """Return ŷ of each row."""

@@ -50,13 +50,7 @@ def parse_memory(size: int | float | str | None) -> int:
 
 
 def rows_per_block(bytes_per_row: int, max_memory: int | float | str | None = None, *, at_most: int = 4096) -> int:
-    """Return the number of rows that fit in ``max_memory`` when each needs ``bytes_per_row``: at least 1.
-
-    Examples
-    --------
-    >>> rows_per_block(1_000_000, "100 MB")
-    100
-    """
+    """Return the number of rows that fit in ``max_memory`` when each needs ``bytes_per_row``: at least 1."""
     return max(1, min(at_most, parse_memory(max_memory) // max(1, bytes_per_row)))
 
 
@@ -70,7 +64,7 @@ class _SingleThreadedBlas(ContextDecorator):
     """Limits BLAS to one thread while anything is inside.
 
     The limit applies to the whole process. If every map set and lifted its own and two overlapped, the one that ended
-    last would restore what it had found: the limit of the other.
+    last would restore the limit of the other.
     """
 
     def __init__(self) -> None:
@@ -122,13 +116,7 @@ def _allowed() -> int:
 
 
 def n_threads() -> int:
-    """Return the number of threads that BLAS may use here, by ``OMP_NUM_THREADS`` and the limits in force.
-
-    Examples
-    --------
-    >>> n_threads() >= 1
-    True
-    """
+    """Return the number of threads that BLAS may use here, by ``OMP_NUM_THREADS`` and the limits in force."""
     if getattr(_here, "is_worker", False):
         return 1
     return single_threaded_blas.allowed if single_threaded_blas.active else _allowed()
@@ -143,11 +131,6 @@ def ordered_map(
     element-wise steps between the products. Results are taken in order, so that a sum over them does not depend on the
     number of threads, and only a few are held at a time. ``at_most`` limits the number of threads, for work that takes
     memory in each of them.
-
-    Examples
-    --------
-    >>> list(ordered_map(lambda i: i * i, range(4)))
-    [0, 1, 4, 9]
     """
 
     def quiet_work(item: Item) -> Result:

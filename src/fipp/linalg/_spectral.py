@@ -55,13 +55,7 @@ class SeedMoments(NamedTuple):
 
 
 def seed_moments(X_s: NDArray[np.float32], X_t: NDArray[np.float32], weights: NDArray | None = None) -> SeedMoments:
-    """Return the second moments of both sides of the seed and between them, with a weight for each pair.
-
-    Examples
-    --------
-    >>> seed_moments(np.float32([[1], [3]]), np.float32([[2], [2]])).cross
-    array([[4.]])
-    """
+    """Return the second moments of both sides of the seed and between them, with a weight for each pair."""
     total = len(X_s) if weights is None else float(weights.sum())
     pairs = ((X_s, X_s), (X_t, X_t), (X_s, X_t))
     return SeedMoments(*(cross_products(A, B, weights) / total for A, B in pairs))
@@ -69,26 +63,10 @@ def seed_moments(X_s: NDArray[np.float32], X_t: NDArray[np.float32], weights: ND
 
 @single_threaded_blas
 def spectral_maps(moments: SeedMoments, whiten: float, ridge: float) -> SpectralMaps:
-    r"""Return C_s^(-α/2) U and C_t^(-α/2) V for the SVD C_s^(-α/2) X_sᵀX_t C_t^(-α/2) = U S Vᵀ.
+    r"""Return C_s^(-α/2) U and C_t^(-α/2) V for the SVD C_s^(-α/2) X_sᵀX_t C_t^(-α/2) = U S Vᵀ, with α = ``whiten``.
 
-    Parameters
-    ----------
-    moments : SeedMoments
-    whiten : float
-        α: 0 leaves the spectra as they are, 1 makes them flat.
-    ridge : float
-        Added to the covariances, as a multiple of their mean eigenvalue.
-
-    Returns
-    -------
-    SpectralMaps
-        With min(d1, d2) directions, without those in which the seed says nothing, but with at least one.
-
-    Examples
-    --------
-    >>> X = np.float32([[2, 0], [0, 1], [1, 1]])
-    >>> spectral_maps(seed_moments(X, X[:, ::-1]), whiten=1, ridge=0).singular_values.round(6)
-    array([1., 1.])
+    ``ridge``, a multiple of their mean eigenvalue, is added to the covariances. Directions that the seed does not
+    determine are dropped, but at least one is kept.
     """
     roots = [covariance_power(C, -whiten / 2, ridge) for C in (moments.source, moments.target)]
     U, s, V = shared_directions(roots[0] @ moments.cross @ roots[1])
@@ -102,12 +80,6 @@ def shared_directions(
     """Return U, s and V of the SVD U diag(s) Vᵀ of a cross-covariance, without directions that share nothing.
 
     Where no direction shares anything, one with s = 0 is kept, so that there still is a space.
-
-    Examples
-    --------
-    >>> U, s, V = shared_directions(np.array([[0.0, 3.0, 0.0], [2.0, 0.0, 0.0]]))
-    >>> s, V.shape
-    (array([3., 2.]), (3, 2))
     """
     U, s, Vt = np.linalg.svd(cross, full_matrices=False)
     keep = s > np.finfo(np.float32).eps * s.max(initial=0)

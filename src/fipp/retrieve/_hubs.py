@@ -23,15 +23,7 @@ _GRID = 2.0**25
 
 @dataclass(frozen=True)
 class Hubs:
-    """The passes over all pairs that measure hubs; :meth:`offsets` makes them.
-
-    Attributes
-    ----------
-    settings : Settings
-        How keys are scored.
-    scans : tuple
-        One pass for each bank that the keys are compared with.
-    """
+    """The passes over all pairs, one for each bank that the keys are compared with, that measure hubs."""
 
     settings: Settings
     scans: tuple[Scan | SoftmaxScan, ...]
@@ -65,44 +57,32 @@ class Hubs:
 
 def best_keys(scan: Scan, k: int, steps: Steps, offsets: NDArray[np.float32] | None = None) -> Best:
     """Find the ``k`` keys with the highest score, less the offset of the key, for each query of ``scan``."""
-    k = min(k, len(scan.keys))
+    return nearest_and_best(scan, steps, (k, offsets))[0]
 
-    def work(pairs: Pairs, tiles: Tiles) -> NDArray[np.int64]:
-        offset = None if offsets is None else offsets[pairs.columns]
-        found = Collector(pairs, k, best.floor[pairs.rows], offset)
-        for part, scores in tiles:
-            if offset is not None:
-                scores -= offset[part]
-            found.add(part, scores)
-        return found.best()
 
-    best = Best(len(scan.queries), k)
+def nearest_and_best(scan: Scan, steps: Steps, *wanted: tuple[int, NDArray[np.float32] | None]) -> list[Best]:
+    """Find the best keys for several k and offsets in one pass; offsets add up, so what has none comes first."""
+    found = [Best(len(scan.queries), min(k, len(scan.keys))) for k, _ in wanted]
+
+    def work(pairs: Pairs, tiles: Tiles) -> list[NDArray[np.int64]]:
+        collectors = [
+            Collector(pairs, best.k, best.floor[pairs.rows], None if offsets is None else offsets[pairs.columns])
+            for best, (_, offsets) in zip(found, wanted, strict=True)
+        ]
+        for part, products in tiles:
+            for collector in collectors:
+                collector.add(part, products)
+        return [collector.best() for collector in collectors]
+
     for rows, packed in scan.run(work):
-        best.add(rows, packed)
+        for best, new in zip(found, packed, strict=True):
+            best.add(rows, new)
         steps()
-    return best
+    return found
 
 
 class SoftmaxScan:
-    r"""One pass over all keys and a bank of vectors, for the logarithm of the mean of :math:`e^{\beta\cos}`.
-
-    This is the normaliser of the inverted softmax.
-
-    Parameters
-    ----------
-    keys, bank : Rows
-        Vectors of unit length.
-    beta : float
-        β, the inverse temperature.
-    max_memory : int, float, str or None
-        Working memory.
-
-    Examples
-    --------
-    >>> keys, bank = (Rows(rows, "rows", unit=True) for rows in (np.eye(2), np.array([[1.0, 0.0]])))
-    >>> SoftmaxScan(keys, bank, 2.0, None).run(Steps(None, 1))
-    array([1., 0.], dtype=float32)
-    """
+    r"""One pass over all keys and a bank of vectors of unit length, for the normaliser of the inverted softmax."""
 
     def __init__(self, keys: Rows, bank: Rows, beta: float, max_memory: int | float | str | None) -> None:
         check_comparable(keys, bank, "measure hubs against")

@@ -16,13 +16,7 @@ _LARGEST_BETA = 1e30
 
 
 def check_retrieval(retrieval: str) -> str:
-    """Return the full name of a way to score: ``"nn"`` is the literature's name for ``"cosine"``.
-
-    Examples
-    --------
-    >>> check_retrieval("nn")
-    'cosine'
-    """
+    """Return the full name of a way to score: ``"nn"`` is the literature's name for ``"cosine"``."""
     try:
         return _NAMES[retrieval]
     except (KeyError, TypeError):
@@ -30,13 +24,7 @@ def check_retrieval(retrieval: str) -> str:
 
 
 def corrects_hubs(retrieval: str) -> bool:
-    """Return whether a way to score compares the keys with a reference, the whole mapped source vocabulary.
-
-    Examples
-    --------
-    >>> corrects_hubs("csls"), corrects_hubs("cosine")
-    (True, False)
-    """
+    """Return whether a way to score compares the keys with a reference, the whole mapped source vocabulary."""
     return check_retrieval(retrieval) in ("csls", "isf", "dualis")
 
 

@@ -83,24 +83,12 @@ def best_reciprocal_ranks(
     hub_reference: ArrayLike | None = None,
     max_memory: int | float | str | None = None,
 ) -> NDArray[np.float64]:
-    """Return 1 / rank of the best gold key of each query, by each of several ways to score.
+    """Return 1 / rank of the best gold key by each way to score (rows) and for each query (columns), 0 without gold.
 
-    Parameters
-    ----------
-    queries, keys, query_rows, gold_rows, hub_reference, max_memory
-        As for `ranks_of_gold`.
-    retrievals : sequence of {"cosine", "nn", "dot", "csls", "isf", "dualis"}
-        How a query and a key are scored; several share one float32 copy of the keys.
-
-    Returns
-    -------
-    ndarray of shape (retrievals, queries)
-        0 for a query without a gold key.
+    The parameters are those of `ranks_of_gold`; several ways to score share one float32 copy of the keys.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fipp.retrieve import best_reciprocal_ranks
     >>> best_reciprocal_ranks(np.eye(2), np.eye(2), [0, 1, 1], [1, 0, 1])
     array([[0.5, 1. ]])
     """
