@@ -1,4 +1,4 @@
-"""The one clock that may end a search early, for those who ask for it."""
+"""The time limit that may end a search early."""
 
 from __future__ import annotations
 

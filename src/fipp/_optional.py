@@ -1,4 +1,4 @@
-"""Packages that only some features need: imported when they are used, never before."""
+"""Optional packages, which are imported only when they are used."""
 
 from __future__ import annotations
 

@@ -27,7 +27,6 @@ from fipp.linalg._parallel import (
     rows_per_block,
     single_threaded_blas,
 )
-from fipp.linalg._rotation import deviation_from_orthogonal, pip_distance, rotation
 from fipp.linalg._solve import (
     FilteredObjective,
     Objective,
@@ -43,6 +42,9 @@ from fipp.linalg._spectral import (
     SeedMoments,
     SpectralMaps,
     covariance_power,
+    deviation_from_orthogonal,
+    pip_distance,
+    rotation,
     seed_moments,
     shared_directions,
     spectral_maps,

@@ -28,13 +28,7 @@ _THREADS = 8
 
 
 def target_share(kept_fraction: float, lam: float) -> float:
-    """Return a = γλ / (1 + γλ), γ = c² / NNZ(Δ): how far kept entries of G* move from G_s towards G_t (eq. 5).
-
-    Examples
-    --------
-    >>> target_share(1.0, 1.0), target_share(0.25, 1.0), target_share(0.0, 1.0)
-    (0.5, 0.8, 0.0)
-    """
+    """Return a = γλ / (1 + γλ), γ = c² / NNZ(Δ): how far kept entries of G* move from G_s towards G_t (eq. 5)."""
     return float(lam / (kept_fraction + lam)) if kept_fraction > 0 else 0.0
 
 
@@ -44,13 +38,7 @@ def transfer_weight(kept_fraction: float, lam: float) -> float:
 
 
 def is_kept(difference: NDArray[np.float32], epsilon: float) -> NDArray[np.bool_]:
-    """Return Δ^ε for entries of G_t − G_s: whether both spaces agree on an inner product within ε (section 3.1.2).
-
-    Examples
-    --------
-    >>> is_kept(np.float32([0.1, -0.3, 0.25]), 0.25)
-    array([ True, False, False])
-    """
+    """Return Δ^ε for entries of G_t − G_s: whether both spaces agree on an inner product within ε (section 3.1.2)."""
     with np.errstate(over="ignore"):  # an ε beyond the range of float32 keeps everything
         return np.abs(difference) < np.float32(epsilon)
 

@@ -33,14 +33,7 @@ def map_rows(function: Callable[[NDArray], NDArray], X: NDArray, n_columns: int)
 
 
 def unit_rows(X: NDArray) -> NDArray[np.float32]:
-    """Return a float32 copy of ``X`` whose rows have length 1; rows of zeros stay zero.
-
-    Examples
-    --------
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]], dtype=float32)
-    """
+    """Return a float32 copy of ``X`` whose rows have length 1; rows of zeros stay zero."""
     with np.errstate(over="ignore"):
         unit = np.array(X, dtype=np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", unit, unit))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,18 +41,7 @@ class ResidualNetwork:
         return [getattr(self, part.name) for part in fields(self)]
 
     def gradient(self, X: Matrix, Y: Matrix, loss: str, mask: Matrix | None = None) -> tuple[float, list[Matrix]]:
-        """Return the mean loss on pairs of rows, and its gradient by W, b, A, a, B.
-
-        ``mask`` multiplies the hidden layer: dropout.
-
-        Examples
-        --------
-        >>> one = np.ones((1, 1), np.float32)
-        >>> network = ResidualNetwork(one, one[0], one, one[0], one)
-        >>> value, gradient = network.gradient(one, 2 * one, "mse")
-        >>> value, gradient[0]  # (1·1 + 1 + 2·1 − 2)²
-        (4.0, array([[4.]], dtype=float32))
-        """
+        """Return the mean loss and its gradient by W, b, A, a, B; ``mask`` multiplies the hidden layer (dropout)."""
         active = self.activation(X)
         dropped = active if mask is None else active * mask
         value, error = LOSSES[loss](X @ self.linear + self.offset + dropped @ self.output, Y)
@@ -109,7 +98,7 @@ class Training:
                     _, gradients = ResidualNetwork(*arrays).gradient(X[rows], Y[rows], self.loss, mask)
                 for place, gradient in enumerate(gradients):
                     self._step(arrays[place], rest[place], gradient, means[place], squares[place], step)
-            yield replace(network, **{part.name: a.copy() for part, a in zip(fields(network), arrays, strict=True)})
+            yield ResidualNetwork(*(array.copy() for array in arrays))
 
     def _mask(self, rng: np.random.Generator, shape: tuple[int, int]) -> Matrix | None:
         if self.dropout == 0:

@@ -29,13 +29,7 @@ _BINARY_UNITS = {unit: 1024**power for power, unit in enumerate(_UNITS)}
 
 
 def parse_memory(size: int | float | str | None) -> int:
-    """Turn ``2_000_000_000``, ``"2GB"``, ``"1.5 GiB"`` or None (the default) into a number of bytes.
-
-    Examples
-    --------
-    >>> parse_memory("2GB"), parse_memory("1 MiB"), parse_memory(500)
-    (2000000000, 1048576, 500)
-    """
+    """Turn ``2_000_000_000``, ``"2GB"``, ``"1.5 GiB"`` or None (the default) into a number of bytes."""
     if size is None:
         return DEFAULT_MAX_MEMORY
     if isinstance(size, str):

@@ -187,14 +187,11 @@ class Collector:
             self._settle()
         packed = self._best.packed
         if self._zero.any():
-            shared = self._best_of_zeros()
+            columns = np.arange(self._pairs.columns.start, self._pairs.columns.stop)
+            scores = np.zeros(len(columns), dtype=np.float32) if self._offset is None else -self._offset
+            shared = np.sort(pack(scores, columns))[: self._k]
             packed[self._zero, : len(shared)] = shared
         return packed
-
-    def _best_of_zeros(self) -> NDArray[np.int64]:
-        columns = np.arange(self._pairs.columns.start, self._pairs.columns.stop)
-        known = np.zeros(len(columns), dtype=np.float32) if self._offset is None else -self._offset
-        return np.sort(pack(known, columns))[: self._k]
 
 
 def _places(marks: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -12,9 +12,8 @@ from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 from fipp.linalg import n_threads, row_blocks
 from fipp.retrieve._best import pack, unpack
-from fipp.retrieve._hubs import Hubs
-from fipp.retrieve._options import Settings, check_count, corrects_hubs
 from fipp.retrieve._scan import Block, Rows, Scan, pair_scores
+from fipp.retrieve._scores import Hubs, Settings, check_count, corrects_hubs
 from fipp.retrieve._search import Neighbours, Prepared
 
 QUERIES_AT_A_TIME = 256

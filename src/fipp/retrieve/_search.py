@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from fipp._progress import Progress, Steps
 from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks
 from fipp.retrieve._best import Best, Collector
-from fipp.retrieve._hubs import Hubs, best_keys, nearest_and_best
-from fipp.retrieve._options import Settings, check_count
 from fipp.retrieve._scan import Block, Pairs, Rows, Scan
+from fipp.retrieve._scores import Hubs, Settings, best_keys, check_count, nearest_and_best
 
 # Measured on 300 dimensions: narrower strips of keys are not worth it, wider ones hardly faster.
 NARROWEST_STRIP = 256

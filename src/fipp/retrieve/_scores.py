@@ -1,24 +1,90 @@
-"""How much of a hub each key is: what a corrected score subtracts from the cosine of every query with that key."""
+"""How a query and a key are scored, and how much of a hub each key is, which corrected scores subtract."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fipp._progress import Steps
+from fipp.exceptions import FippError
 from fipp.linalg import n_threads, ordered_map, row_blocks, rows_per_block
 from fipp.retrieve._best import Best, Collector
-from fipp.retrieve._options import Settings
 from fipp.retrieve._scan import Pairs, Rows, Scan, Tiles, check_comparable
 
+_NAMES = {"cosine": "cosine", "nn": "cosine", "dot": "dot", "csls": "csls", "isf": "isf", "dualis": "dualis"}
+# With a larger β, scores could leave the range of float32.
+_LARGEST_BETA = 1e30
 # Sums run over this many vectors of the bank at a time, whatever the memory, so that memory does not change a bit.
 BANK_AT_A_TIME = 256
 KEYS_AT_A_TIME = 2048
 # Numbers of unit vectors are rounded to multiples of 2^-25. Products are then multiples of 2^-50 and their sums at
 # most 1, so that float64 holds every one of them exactly: BLAS may add in any order, and copies of a key tie.
 _GRID = 2.0**25
+
+
+def check_retrieval(retrieval: str) -> str:
+    """Return the full name of a way to score: ``"nn"`` is the literature's name for ``"cosine"``."""
+    try:
+        return _NAMES[retrieval]
+    except (KeyError, TypeError):
+        raise FippError(f"retrieval {retrieval!r} is not known; choose from {', '.join(_NAMES)}") from None
+
+
+def corrects_hubs(retrieval: str) -> bool:
+    """Return whether a way to score compares the keys with a reference, the whole mapped source vocabulary."""
+    return check_retrieval(retrieval) in ("csls", "isf", "dualis")
+
+
+def check_beta(beta: float) -> float:
+    """Return ``beta`` as a float if it is a number above 0 with which scores stay finite."""
+    try:
+        number = float(beta)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0 < number <= _LARGEST_BETA:
+        raise FippError(f"beta must be a number above 0, {_LARGEST_BETA:g} at most, not {beta!r}")
+    return number
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a query and a key are scored, after all names and numbers were checked."""
+
+    retrieval: str
+    n_neighbours: int
+    beta: float
+
+    @classmethod
+    def checked(cls, retrieval: str, n_neighbours: int, beta: float, *, symmetric: bool = False) -> Settings:
+        """Refuse settings that make no sense, and scores that are not symmetric where these are asked for."""
+        if symmetric and check_retrieval(retrieval) not in ("cosine", "dot", "csls"):
+            raise FippError(f"mutual neighbours by {retrieval!r} are not defined; choose from cosine, nn, dot, csls")
+        return cls(check_retrieval(retrieval), check_count(n_neighbours, "n_neighbours"), check_beta(beta))
+
+    @property
+    def unit(self) -> bool:
+        """Whether vectors are compared at unit length."""
+        return self.retrieval != "dot"
+
+    def reference(self, queries: Rows, given: ArrayLike | None) -> Rows:
+        """Return the vectors that hubs are measured against: those given for it, or the queries."""
+        if given is None or not corrects_hubs(self.retrieval):
+            return queries
+        return Rows(given, "hub_reference", unit=True)
+
+
+def check_count(count: int, name: str) -> int:
+    """Return ``count`` as an int if it is a whole number of at least 1."""
+    try:
+        number = index(count)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise FippError(f"{name} must be a whole number of at least 1, not {count!r}")
+    return number
 
 
 @dataclass(frozen=True)
@@ -61,7 +127,10 @@ def best_keys(scan: Scan, k: int, steps: Steps, offsets: NDArray[np.float32] | N
 
 
 def nearest_and_best(scan: Scan, steps: Steps, *wanted: tuple[int, NDArray[np.float32] | None]) -> list[Best]:
-    """Find the best keys for several k and offsets in one pass; offsets add up, so what has none comes first."""
+    """Find the best keys for several pairs of k and offsets in one pass.
+
+    Offsets are subtracted in place, so a search without offsets must come before one with them.
+    """
     found = [Best(len(scan.queries), min(k, len(scan.keys))) for k, _ in wanted]
 
     def work(pairs: Pairs, tiles: Tiles) -> list[NDArray[np.int64]]:
