@@ -46,12 +46,9 @@ def rotation(cross: NDArray[np.float64]) -> NDArray[np.float64]:
 class SpectralMaps(NamedTuple):
     """The maps of both sides into the shared space, before any re-weighting."""
 
-    source: NDArray[np.float64]
-    """C_s^(-α/2) U, of shape (d1, k)."""
-    target: NDArray[np.float64]
-    """C_t^(-α/2) V, of shape (d2, k)."""
-    singular_values: NDArray[np.float64]
-    """In descending order; with α = 1 and no ridge they are the canonical correlations."""
+    source: NDArray[np.float64]  # C_s^(-α/2) U, of shape (d1, k)
+    target: NDArray[np.float64]  # C_t^(-α/2) V, of shape (d2, k)
+    singular_values: NDArray[np.float64]  # falling; with α = 1 and no ridge, the canonical correlations
 
     def reweighted(self, power: float | Literal["likelihood"]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return both maps with every shared direction scaled by (s / s_max)^power, or by √(s / (1 − s²)).
@@ -71,12 +68,9 @@ class SpectralMaps(NamedTuple):
 class SeedMoments(NamedTuple):
     """Second moments of the seed: all that a spectral method needs to know about it."""
 
-    source: NDArray[np.float64]
-    """C_s = X_sᵀX_s / c."""
-    target: NDArray[np.float64]
-    """C_t = X_tᵀX_t / c."""
-    cross: NDArray[np.float64]
-    """X_sᵀX_t / c."""
+    source: NDArray[np.float64]  # C_s = X_sᵀX_s / c
+    target: NDArray[np.float64]  # C_t = X_tᵀX_t / c
+    cross: NDArray[np.float64]  # X_sᵀX_t / c
 
 
 def seed_moments(X_s: NDArray[np.float32], X_t: NDArray[np.float32], weights: NDArray | None = None) -> SeedMoments:

@@ -259,7 +259,7 @@ class Sweep:
         cls, queries: Rows, keys: Rows, k: int, n_neighbours: int, max_memory: int | float | str | None
     ) -> Sweep | None:
         """Return the sweep if all queries and their products with a strip of keys fit in memory, else None."""
-        if queries.dimensions != keys.dimensions or len(queries) == 0 or len(keys) == 0:
+        if len(queries) == 0:
             return None
         kept = min(max(k, n_neighbours), max(len(keys), len(queries)))
         size = min(QUERIES_AT_A_TIME, len(queries))
