@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -19,7 +18,7 @@ from fipp.exceptions import FippError, warn
 from fipp.io import Lexicon, Vectors, read_model, write_model
 from fipp.retrieve import corrects_hubs, neighbours
 
-# So many words of either side are kept with a model, to notice when it is used with other vectors.
+# How many words of either side are kept with a model, to notice when it is used with other vectors.
 _PROBES = 16
 
 
@@ -103,10 +102,7 @@ class Alignment:
         >>> fipp.align(demo.source, demo.target, demo.seed, "fipp").transform()
         Vectors(8000 words, 300 dimensions)
         """
-        vectors = self._side("source") if vectors is None else vectors
-        if not isinstance(vectors, Vectors):
-            return self.aligner.transform(vectors)
-        return Vectors(vectors.words, self.aligner.transform(vectors.matrix))
+        return _mapped(self._side("source") if vectors is None else vectors, self.aligner.transform)
 
     @overload
     def transform_target(self, vectors: Vectors | None = None) -> Vectors: ...
@@ -126,10 +122,7 @@ class Alignment:
         -------
         Vectors, or ndarray of shape (m, k) for an array
         """
-        vectors = self._side("target") if vectors is None else vectors
-        if not isinstance(vectors, Vectors):
-            return self.aligner.transform_target(vectors)
-        return Vectors(vectors.words, self.aligner.transform_target(vectors.matrix))
+        return _mapped(self._side("target") if vectors is None else vectors, self.aligner.transform_target)
 
     def translate(
         self,
@@ -338,15 +331,10 @@ class Alignment:
         tensors["seed"] = self._known()
         for side in ("source", "target"):
             vectors = self._side(side)
-            rows = np.unique(np.linspace(0, len(vectors) - 1, _PROBES).astype(int))
-            probe = vectors.rows(rows)
+            probe = vectors.rows(np.unique(np.linspace(0, len(vectors) - 1, _PROBES).astype(int)))
             tensors[f"{side}.probe"] = probe.matrix
-            header[side] = {
-                "words": len(vectors),
-                "dimensions": vectors.dim,
-                "checksum": vectors.checksum,
-                "probe": list(probe.words),
-            }
+            header[side] = {"words": len(vectors), "dimensions": vectors.dim, "checksum": vectors.checksum}
+            header[side]["probe"] = list(probe.words)
         write_model(path, tensors, header)
 
     @classmethod
@@ -376,11 +364,13 @@ class Alignment:
             raise FippError(f"{path} holds an aligner without words: use fipp.{name}.load to read it")
         try:
             alignment = cls(aligner, seed=header["seed"], scores=header["scores"])
-            alignment._seed_keys = _checked_keys(tensors["seed"], Path(path))
+            alignment._seed_keys = keys = tensors["seed"]
+            if keys.dtype != np.uint64 or keys.ndim != 2 or keys.shape[1] != 2:
+                raise FippError(f"{path} is damaged: the keys of its seed pairs are {keys.dtype} of {keys.shape}")
             for side, vectors in (("source", source), ("target", target)):
                 if vectors is not None:
                     vectors = as_vectors(vectors)
-                    _check_vectors(vectors, side, header[side], tensors[f"{side}.probe"], Path(path))
+                    _check_vectors(vectors, side, header[side], tensors[f"{side}.probe"], path)
                     setattr(alignment, side, vectors)
         except KeyError as missing:
             raise FippError(f"{path} is damaged: {missing} is missing from it") from None
@@ -397,14 +387,13 @@ class Alignment:
         return self._shared[side]
 
 
-def _checked_keys(keys: NDArray, path: Path) -> NDArray[np.uint64]:
-    if keys.dtype != np.uint64 or keys.ndim != 2 or keys.shape[1] != 2:
-        raise FippError(f"{path} is damaged: the keys of its seed pairs are {keys.dtype} of {keys.shape}")
-    return keys
+def _mapped(vectors: Vectors | ArrayLike, transform: Callable[..., NDArray[np.float32]]) -> Any:
+    """Return the vectors in the shared space, with their words if they have any."""
+    return Vectors(vectors.words, transform(vectors.matrix)) if isinstance(vectors, Vectors) else transform(vectors)
 
 
 def _check_vectors(
-    vectors: Vectors, side: str, known: Mapping[str, Any], probe: NDArray[np.float32], path: Path
+    vectors: Vectors, side: str, known: Mapping[str, Any], probe: NDArray[np.float32], path: str | os.PathLike[str]
 ) -> None:
     """Refuse vectors of another dimension; warn of vectors that are others than those of the fit."""
     if vectors.dim != known["dimensions"]:

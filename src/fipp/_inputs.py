@@ -22,37 +22,17 @@ LexiconLike = Lexicon | str | os.PathLike[str] | Iterable[tuple[str, str]]
 
 
 def has_words(vectors: VectorsLike | ArrayLike) -> TypeGuard[VectorsLike]:
-    """Return whether vectors come with words, as `Vectors` and files do; arrays do not.
-
-    Examples
-    --------
-    >>> has_words("wiki.en.vec"), has_words([[1.0, 2.0]])
-    (True, False)
-    """
+    """Return whether vectors come with words, as `Vectors` and files do; arrays do not."""
     return isinstance(vectors, (Vectors, str, os.PathLike))
 
 
 def as_vectors(vectors: VectorsLike) -> Vectors:
-    """Return vectors, read from a file if a path is given.
-
-    Examples
-    --------
-    >>> as_vectors(Vectors(["cat"], [[1.0]]))
-    Vectors(1 words, 1 dimensions)
-    """
+    """Return vectors, read from a file if a path is given."""
     return vectors if isinstance(vectors, Vectors) else Vectors.load(vectors)
 
 
 def as_lexicon(lexicon: LexiconLike) -> Lexicon:
-    """Return a lexicon, read from a file if a path is given, or made of pairs of words or of whole numbers.
-
-    Examples
-    --------
-    >>> as_lexicon([("cat", "mačka")])
-    Lexicon(1 pairs)
-    >>> as_lexicon([(0, 7)]).pairs
-    [('0', '7')]
-    """
+    """Return a lexicon, read from a file if a path is given, or made of pairs of words or of whole numbers."""
     if isinstance(lexicon, Lexicon):
         return lexicon
     if isinstance(lexicon, (str, os.PathLike)):
@@ -69,15 +49,7 @@ class Items(NamedTuple):
 
 
 def as_items(X: ArrayLike, ids: Iterable[Hashable] | None, name: str) -> Items:
-    """Return an array with an id for each row: those given, or the row numbers.
-
-    Of rows with the same id, the first is used, and a warning says how many were left out.
-
-    Examples
-    --------
-    >>> as_items([[1.0], [2.0]], ["a", ("b", 2)], "source").vectors.words
-    ('a', "('b', 2)")
-    """
+    """Return an array with an id for each row; the first row of each id is used, and a warning counts the others."""
     X = as_matrix(X, name)
     known = list(range(len(X)) if ids is None else ids)
     if len(known) != len(X):
@@ -100,19 +72,7 @@ def as_items(X: ArrayLike, ids: Iterable[Hashable] | None, name: str) -> Items:
 def paired_rows(lexicon: Any, source: Items, target: Items, *, by_row: bool) -> tuple[NDArray[np.int64], int]:
     """Return the row numbers of known pairs, and how many pairs there were, found or not.
 
-    Parameters
-    ----------
-    lexicon : Lexicon, path, iterable of pairs of ids, or None
-        None pairs equal ids.
-    source, target : Items
-    by_row : bool
-        Whether ids are the row numbers, of which none may be missing.
-
-    Examples
-    --------
-    >>> old, new = as_items([[1.0], [2.0]], ["a", "b"], "source"), as_items([[1.0], [2.0]], ["b", "c"], "target")
-    >>> paired_rows(None, old, new, by_row=False)
-    (array([[1, 0]]), 2)
+    Without a lexicon, equal ids are pairs. With ``by_row``, ids are row numbers, of which none may be missing.
     """
     if by_row:
         rows = as_pairs(lexicon, len(source.vectors), len(target.vectors))
@@ -133,17 +93,9 @@ def paired_rows(lexicon: Any, source: Items, target: Items, *, by_row: bool) -> 
 
 
 def found_pairs(lexicon: Lexicon, source: Vectors, target: Vectors) -> Lookup:
-    """Look up a lexicon; refuse it if no pair is found, and warn if it seems to be reversed.
-
-    Examples
-    --------
-    >>> english, croatian = Vectors(["cat"], [[1.0]]), Vectors(["mačka"], [[1.0]])
-    >>> found_pairs(Lexicon([("cat", "mačka")]), english, croatian).rows
-    array([[0, 0]])
-    """
+    """Look up a lexicon; refuse it if no pair is found, and warn if it seems to be reversed."""
     lookup = lexicon.lookup(source, target).require()
-    hint = lookup.hint()
-    if hint:
+    if hint := lookup.hint():
         warn(hint)
     return lookup
 
@@ -162,13 +114,7 @@ def words_spelled_alike(source: Vectors, target: Vectors) -> Lexicon:
 
 
 def make_aligner(method: str | BaseAligner, options: Mapping[str, Any]) -> BaseAligner:
-    """Return a new aligner of this name, or like the one given, with these settings.
-
-    Examples
-    --------
-    >>> make_aligner("fipp", {"epsilon": 0.2})
-    FIPP(epsilon=0.2)
-    """
+    """Return a new aligner of this name, or like the one given, with these settings."""
     if not isinstance(method, str):
         return clone(method).set_params(**options)
     if method not in METHODS:

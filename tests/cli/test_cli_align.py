@@ -8,7 +8,8 @@ import pytest
 
 import fipp
 from fipp.cli import _console
-from fipp.cli._model import show_trials, why
+from fipp.cli._align import show_trials, why
+from fipp.cli._arguments import parse_settings
 from fipp.preprocess import Isotropic
 
 
@@ -271,3 +272,9 @@ def test_methods_that_leave_preprocessing_to_others_say_so(run, space, method):
 def test_the_random_state_reaches_the_method(run, space):
     assert align(run, space, "--random-state", 7).exit_code == 0
     assert fipp.Alignment.load(space.model).aligner.random_state == 7
+
+
+def test_settings_are_parsed_as_python_values_and_hyphens_in_their_names_are_underscores():
+    given = ["self-learning = 20", "epsilon=none", "lam=0.5", "refine=true", "preprocess=unit"]
+    parsed = {"self_learning": 20, "epsilon": None, "lam": 0.5, "refine": True, "preprocess": "unit"}
+    assert parse_settings(given) == parsed

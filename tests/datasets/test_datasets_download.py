@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from fipp import Lexicon
 from fipp.cli import app
 from fipp.datasets import _registry, download, find_data_set
-from fipp.datasets._download import extract
+from fipp.datasets._download import address, extract
 from fipp.exceptions import FippError
 
 MUSE = "/dl.fbaipublicfiles.com/arrival/dictionaries/en-hr"
@@ -220,3 +220,11 @@ def test_ctrl_c_leaves_no_file_and_the_same_command_goes_on(mirror, known, tmp_p
     page.seconds_a_block = 0
     assert download("fasttext:hr", tmp_path)[0].read_bytes() == known
     assert os.listdir(tmp_path / "fasttext") == ["wiki.hr.vec"]
+
+
+def test_a_mirror_has_each_file_below_the_name_of_its_host():
+    url = "https://nlp.stanford.edu/data/glove.6B.zip"
+    assert address(url, "https://mirror.example/public/") == (
+        "https://mirror.example/public/nlp.stanford.edu/data/glove.6B.zip"
+    )
+    assert address(url, None) == url

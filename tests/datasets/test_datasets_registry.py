@@ -6,7 +6,7 @@ import urllib.request
 import pytest
 
 from fipp.datasets import find_data_set
-from fipp.datasets._http import _SafeRedirects
+from fipp.datasets._fetch import _SafeRedirects
 from fipp.datasets._registry import FAMILIES, MUSE_PAIRS, XLING_PAIRS
 from fipp.exceptions import FippError
 

@@ -10,7 +10,7 @@ import pytest
 
 from fipp import FippError
 from fipp.exceptions import warn
-from fipp.experiments import attempt, read_results, run_cells, run_in_subprocess
+from fipp.experiments import attempt, read_results, result_key, run_cells, run_in_subprocess
 
 
 def test_an_attempt_records_warnings_once_and_errors_in_one_line():
@@ -76,3 +76,8 @@ def test_what_is_kept_is_not_run_again_but_reported_and_failures_are_tried_again
 def test_fewer_jobs_than_one_are_refused():
     with pytest.raises(FippError, match="at least 1, not 0"):
         run_cells({}, process_of, n_jobs=0)
+
+
+def test_the_key_of_a_result_does_not_depend_on_the_order_of_its_settings():
+    assert result_key({"lam": 1.0, "epsilon": 0.1}) == result_key({"epsilon": 0.1, "lam": 1.0})
+    assert result_key({"lam": 1.0}) != result_key({"lam": 1.0}, None)

@@ -12,9 +12,8 @@ from hypothesis.extra.numpy import arrays
 from fipp.exceptions import FippError
 from fipp.io import Vectors, _stream
 from fipp.io._table import Options, Table
-from fipp.io.formats._text import read_text
+from fipp.io.formats._text import Row, parse_row, read_text
 from fipp.io.formats._text_block import parse_block
-from fipp.io.formats._text_rows import Row, parse_row
 from fipp.io.formats._text_writer import write_text
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from fipp.exceptions import FippError
 from fipp.io import Lexicon, Vectors
-from fipp.io.seeds._similar_words import similar_words
-from fipp.io.seeds._spelling import skeleton, to_latin
+from fipp.io.seeds._spelling import similar_words, skeleton, to_latin
 
 
 def levenshtein(left, right):

@@ -8,7 +8,7 @@ import pytest
 
 import fipp
 from fipp.report import plot_pairs
-from fipp.report._labels import place_labels
+from fipp.report._pairs import place_labels
 
 
 def make_alignment(d1=10, d2=8):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fipp.reproduce import paper_pairs, printed
+from fipp.reproduce import paper_pairs, printed, printed_similarity, printed_task
 
 # The paper's printed means of these are not the means of its printed rows.
 MISPRINTED = {("1k", "FIPP+IN"): 0.3289, ("1k", "FIPP+P"): 0.3354, ("5k", "PROC+CSLS"): 0.4552}
@@ -40,3 +40,14 @@ def test_eight_languages_make_28_pairs_none_in_both_directions():
         "ru",
         "tr",
     }
+
+
+def test_figures_that_the_paper_does_not_have_are_missing():
+    assert printed("3k") == {}
+    assert printed_similarity("en", "wordsim353-all") == {"before": 0.739, "FIPP": 0.736}
+    assert printed_similarity("ru", "simlex999") == {}
+    assert printed_task("documents", "en-fr", "fipp") == (0.433, False)
+    assert printed_task("documents", "en-fr", "gwa") == (0.209, True)
+    assert printed_task("documents", "en-fr", "none") is None
+    assert printed_task("inference", "en-it", "fipp") is None
+    assert (printed("5k")["en-de"]["epsilon"], printed("5k")["en-de"]["lam"]) == (0.01, 0.75)

@@ -74,8 +74,9 @@ def test_the_score_of_a_pair_does_not_depend_on_its_batch(torch, pairs):
     encoded, _ = pairs
     torch.manual_seed(0)
     network = ESIM(20, 8, 3, 0.5).eval()
-    premises, lengths_a = look_up(encoded.premises, np.arange(6), 50, network)
-    hypotheses, lengths_b = look_up(encoded.hypotheses, np.arange(6), 50, network)
+    (premises, lengths_a), (hypotheses, lengths_b) = (
+        look_up(part, np.arange(6), 50, network) for part in encoded.parts
+    )
     lengths_a[3], lengths_b[4] = 1, 0
     premises[3, 1:], hypotheses[4] = 0, 0
     wide = [torch.cat([words, torch.full((6, 3, 20), 7.0)], dim=1) for words in (premises, hypotheses)]

@@ -31,12 +31,12 @@ def test_coverage_counts_words_different_words_and_texts():
 
 def test_a_rectangle_holds_each_text_cut_and_filled():
     encoded = encode(TEXTS, VECTORS)
-    padded = encoded.padded(np.array([2, 1, 0]), max_words=2, at_least=4)
-    assert padded.ids.shape == (3, 4) and padded.lengths.tolist() == [2, 0, 2]
+    words, lengths = encoded.padded(np.array([2, 1, 0]), max_words=2, at_least=4)
+    assert words.shape == (3, 4, 2) and lengths.tolist() == [2, 0, 2]
     for row, text in enumerate([2, 1, 0]):
         own = encoded.ids[encoded.offsets[text] : encoded.offsets[text + 1]][:2]
-        assert padded.ids[row, : len(own)].tolist() == own.tolist()
-        assert (padded.ids[row, len(own) :] == len(encoded.matrix)).all()
+        assert words[row, : len(own)].tolist() == encoded.matrix[own].tolist()
+        assert (words[row, len(own) :] == 0).all()
 
 
 def test_the_mean_is_that_of_a_loop_over_the_words():

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from fipp._deadline import Deadline
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import LearnsFrom
-from fipp.aligners._consistency import MARGIN, beats_chance, consistency
+from fipp.aligners._consistency import LEAST, MARGIN, beats_chance, consistency, required
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE, SHARE
 from fipp.aligners._csls_induction import from_similarity_distributions
 from fipp.aligners._self_learning import FoundPairs, Learner, Round, chance_consistency, plan
@@ -172,7 +172,7 @@ class Unsupervised(WrappingAligner):
         self.chance_consistency_ = chance_consistency(X, Y, aligner, rounds, progress=steps.part())
 
         def works(start: StartScore) -> bool:
-            return beats_chance(start.consistency, self.chance_consistency_, self.margin)
+            return beats_chance(start.consistency, self.chance_consistency_, self.margin, LEAST)
 
         tried: list[StartScore] = []
         self.skipped_ = []
@@ -241,7 +241,7 @@ def _failure(tried: Sequence[StartScore], chance: float, margin: float, n_guesse
     return (
         "the alignment without known pairs has failed: maps learned from half of the words that it paired find the "
         f"other half at a mean reciprocal rank of {figures}; it should be at least "
-        f"{chance + margin * (1 - chance):.2f}, because random pairs lead to {chance:.2f}. {reason} or the texts "
+        f"{required(chance, margin, LEAST):.2f}, because random pairs lead to {chance:.2f}. {reason} or the texts "
         "behind the vectors differ too much, or words are not in order of frequency. Give known pairs; a hundred may "
         "be enough (fipp lexicon cldr makes some for many languages)"
     )

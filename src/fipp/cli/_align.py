@@ -1,15 +1,16 @@
-"""`fipp align`: learn a map from known pairs and write it to a file."""
+"""`fipp align`: learn a map and write it to a file; and what is known of a fitted model, such as why it was chosen."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 import fipp
-from fipp.cli import _arguments, _console, _model
+from fipp.cli import _arguments, _console
 from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
@@ -18,15 +19,21 @@ if TYPE_CHECKING:
 
 # Settings that decide the result, shown beside the method's name.
 _DECISIVE = ("epsilon", "lam", "solver", "preprocess")
+# More trials would push the summary out of sight; --json and the model have all of them.
+_SHOWN = 8
+# These are always shown, so that the others can be compared with them.
+_YARDSTICKS = ("fipp", "procrustes")
+
+Trial = dict[str, Any]
 
 
 def align(
     source: _arguments.Source,
     target: _arguments.Target,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Where to write the model.")],
     dictionary: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--dict",
             metavar="SEED",
             help="Seed dictionary: one pair per line, source word, tab, target word. Without it, auto and unsupervised "
@@ -35,7 +42,7 @@ def align(
     ] = None,
     method: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="The alignment method. auto tries several on held-out pairs and takes the best for these vectors; "
             "fipp is quick; [bold]fipp methods[/bold] lists all.",
@@ -43,7 +50,7 @@ def align(
     ] = "auto",
     settings: _arguments.Settings = None,
     random_state: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Random seed, for methods with the setting random_state.")
+        int | None, Option(metavar="N", min=0, help="Random seed, for methods with the setting random_state.")
     ] = None,
     limit: _arguments.Limit = None,
     max_memory: _arguments.MaxMemory = None,
@@ -109,7 +116,7 @@ def _as_dict(alignment: fipp.Alignment, method: str, seconds: float, output: Pat
         "method": method,
         "source": {"words": len(alignment.source), "dimensions": alignment.source.dim},
         "target": {"words": len(alignment.target), "dimensions": alignment.target.dim},
-        **_model.as_dict(alignment),
+        **describe_model(alignment),
         "kept_fraction": getattr(alignment.aligner, "kept_fraction_", None),
         "seconds": seconds,
         "model": str(output),
@@ -118,14 +125,121 @@ def _as_dict(alignment: fipp.Alignment, method: str, seconds: float, output: Pat
 
 def _show(alignment: fipp.Alignment, method: str, seconds: float, output: Path) -> None:
     aligner = alignment.aligner
-    chosen = _model.choice(aligner)
+    chosen = choice(aligner)
     if chosen:
-        _model.show_trials(**chosen)
+        show_trials(**chosen)
     settings = _arguments.plain_settings(aligner)
     decisive = [f"{name} {settings[name]}" for name in _DECISIVE if name in settings]
     described = f"{method}: {', '.join(decisive)}".replace("None", "none") if decisive else method
-    rows = {"method": described, **_model.rows(alignment)}
+    rows = {"method": described, **model_rows(alignment)}
     if hasattr(aligner, "kept_fraction_"):
         rows["filter"] = f"kept {100 * aligner.kept_fraction_:.1f} % of the inner products"
     rows |= {"time": f"{seconds:.1f} s", "model": f"{output} ({output.stat().st_size / 1000:,.0f} kB)"}
     _console.show(_console.summary(rows))
+
+
+def describe_model(alignment: fipp.Alignment) -> dict[str, Any]:
+    """Return settings, pairs, what was chosen and where it began, as JSON can hold them."""
+    aligner = alignment.aligner
+    return {
+        "settings": _arguments.plain_settings(aligner),
+        "seed": alignment.seed,
+        "pairs": len(aligner.pairs_),
+        "induced_pairs": len(aligner.induced_pairs_),
+        **choice(aligner),
+        **_start(aligner),
+    }
+
+
+def model_rows(alignment: fipp.Alignment) -> dict[str, str]:
+    """Return the same for people, as rows of a summary."""
+    aligner = alignment.aligner
+    told = {"pairs": f"{len(aligner.pairs_):,}"}
+    if len(aligner.induced_pairs_):
+        told["pairs"] += f", and {len(aligner.induced_pairs_):,} found by the method itself"
+    return told | choice_rows(aligner) | _start_rows(aligner)
+
+
+def choice(aligner: BaseAligner) -> dict[str, Any]:
+    """Return ``trials``, ``chosen`` and ``skipped`` of a method that chooses among others, nothing for others."""
+    if not hasattr(aligner, "trials_"):
+        return {}
+    return {"trials": aligner.trials_, "chosen": aligner.chosen_, "skipped": aligner.skipped_}
+
+
+def choice_rows(aligner: BaseAligner) -> dict[str, str]:
+    """Return what was chosen and why, as rows of a summary."""
+    chosen = choice(aligner)
+    return {"chosen": chosen["chosen"], "why": why(**chosen)} if chosen else {}
+
+
+def why(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return the reason for a choice, and what was not tried."""
+    if not trials:
+        few = "too few source words to hold some out"
+        return "no pairs are known" if chosen.startswith("without known pairs") else few
+    best = max(trials, key=lambda trial: trial["mrr"])
+    mrr = {trial["name"]: trial["mrr"] for trial in trials}
+    reason = f"{best['name']} takes longer and is not better by a standard error of the difference"
+    if mrr[chosen] == best["mrr"]:
+        reason = f"the best of {len(trials)} on held-out pairs"
+    for limit in ("budget", "deadline"):
+        stages = [each["stage"] for each in skipped if each["by"] == limit]
+        if stages:
+            reason += f"; the {limit} left out {', '.join(stages)}"
+    return reason
+
+
+def show_trials(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Show the best of what was tried, what was chosen, and the yardsticks; best first."""
+    if not trials:
+        return
+    ranked = sorted(trials, key=lambda trial: -trial["mrr"])
+    shown = [trial for i, trial in enumerate(ranked) if i < _SHOWN or trial["name"] in (chosen, *_YARDSTICKS)]
+    left_out = len(ranked) - len(shown)
+    _console.heading("Mean reciprocal rank of held-out pairs, ± its standard error; * marks the choice")
+    table = _console.table("tried", "MRR", "±")
+    for column in table.columns[1:]:
+        column.no_wrap = True
+    for trial in shown:
+        taken = trial["name"] == chosen
+        score, error = f"{trial['mrr']:.4f}{'*' if taken else ''}", f"{trial['standard_error']:.4f}"
+        table.add_row(trial["name"], score, error, style="bold" if taken else None)
+    if left_out:
+        table.add_row(f"… and {left_out} more", "", "", style="dim")
+    _console.show(table)
+
+
+def _start(aligner: BaseAligner) -> dict[str, Any]:
+    """Return where a method without known pairs began and how well the result holds together; nothing for others."""
+    began = _began(aligner)
+    if began is None:
+        return {}
+    return {
+        "start": began.start_,
+        "guesses": began.n_guesses_,
+        "starts": began.starts_,
+        "skipped": began.skipped_,
+        "consistency": began.consistency_,
+        "chance_consistency": began.chance_consistency_,
+    }
+
+
+def _start_rows(aligner: BaseAligner) -> dict[str, str]:
+    began = _began(aligner)
+    if began is None:
+        return {}
+    tried = [f"{each['consistency']:.2f} from {each['start']}" for each in began.starts_]
+    told = {
+        "start": began.describe(),
+        "consistency": f"{', '.join(tried)}, {began.chance_consistency_:.2f} from random pairs",
+    }
+    skipped = [each["start"] for each in began.skipped_]
+    return {**told, "not tried": f"{', '.join(skipped)}, because of the deadline"} if skipped else told
+
+
+def _began(aligner: Any) -> Any:
+    """Return the aligner that began without known pairs: this one or one that it delegates to; None without any."""
+    while aligner is not None and not hasattr(aligner, "starts_"):
+        aligner = getattr(aligner, "aligner_", None)
+    return aligner

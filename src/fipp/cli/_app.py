@@ -13,23 +13,11 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from fipp._version import __version__
-from fipp.cli import (
-    _align,
-    _console,
-    _convert,
-    _demo,
-    _download,
-    _evaluate,
-    _experiments,
-    _info,
-    _lexicon,
-    _methods,
-    _reproduce,
-    _words,
-)
+from fipp.cli import _align, _console, _demo, _evaluate, _lexicon, _methods, _reproduce, _vectors, _words
 from fipp.exceptions import FippError, FippWarning
 
 MISTAKE = 2
@@ -160,7 +148,7 @@ _add(
         "fipp align en.vec fr.vec --dict seed.tsv -o en-fr.fipp": _align.align,
         "fipp eval en-fr.fipp en.vec fr.vec --test test.tsv --retrieval csls --against older.fipp": _evaluate.evaluate,
         "fipp translate en-fr.fipp en.vec fr.vec house water -k 3 --retrieval csls": _evaluate.translate,
-        "fipp transform en-fr.fipp en.vec -o en-shared.npy": _convert.transform,
+        "fipp transform en-fr.fipp en.vec -o en-shared.npy": _vectors.transform,
         "fipp demo --output /tmp/demo": _demo.demo,
     },
     "Align and use the result",
@@ -169,19 +157,19 @@ _add(
     app,
     {
         "fipp methods fipp": _methods.methods,
-        "fipp tune en.vec fr.vec --dict seed.tsv --grid epsilon=0.05,0.1 -o en-fr.fipp": _experiments.tune,
-        "fipp compare en.vec fr.vec --dict seed.tsv --test test.tsv --results compared.jsonl": _experiments.compare,
+        "fipp tune en.vec fr.vec --dict seed.tsv --grid epsilon=0.05,0.1 -o en-fr.fipp": _methods.tune,
+        "fipp compare en.vec fr.vec --dict seed.tsv --test test.tsv --results compared.jsonl": _methods.compare,
     },
     "Choose and compare methods",
 )
 _add(
     app,
     {
-        "fipp info en.vec --limit 50000": _info.info,
-        "fipp convert wiki.en.vec.gz -o en.npy --limit 200000": _convert.convert,
+        "fipp info en.vec --limit 50000": _vectors.info,
+        "fipp convert wiki.en.vec.gz -o en.npy --limit 200000": _vectors.convert,
         "fipp similarity en.vec simlex999.tsv wordsim353.tsv --model en-fr.fipp": _words.similarity,
         "fipp analogies en.vec questions-words.txt --method 3cosmul --model en-fr.fipp": _words.analogies,
-        "fipp download xling:en-hr fasttext:en fasttext:hr -o data": _download.download,
+        "fipp download xling:en-hr fasttext:en fasttext:hr -o data": _vectors.download,
     },
     "Vectors and data",
 )
@@ -220,7 +208,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback(epilog="Start with [bold]fipp demo[/bold]: it needs no data and no network, and takes about a minute.")
 def _fipp(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Align two embedding spaces from a few known pairs, and measure how well it worked.

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 import fipp
 from fipp.cli import _console
@@ -21,55 +21,49 @@ if TYPE_CHECKING:
 
 ANY_FORMAT = "in any format that [bold]fipp info[/bold] can read."
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that [bold]fipp align[/bold] wrote.")]
-Source = Annotated[Path, typer.Argument(metavar="SRC", help=f"Source vectors, {ANY_FORMAT}")]
+Model = Annotated[Path, Argument(metavar="MODEL", help="A model that [bold]fipp align[/bold] wrote.")]
+Source = Annotated[Path, Argument(metavar="SRC", help=f"Source vectors, {ANY_FORMAT}")]
 Target = Annotated[
-    Path, typer.Argument(metavar="TGT", help="Target vectors; they may have a different number of dimensions.")
+    Path, Argument(metavar="TGT", help="Target vectors; they may have a different number of dimensions.")
 ]
 Seed = Annotated[
-    Path, typer.Option("--dict", metavar="SEED", help="Seed dictionary, one pair per line: source word, target word.")
+    Path, Option("--dict", metavar="SEED", help="Seed dictionary, one pair per line: source word, target word.")
 ]
-Method = Annotated[
-    str, typer.Option(metavar="NAME", help="The alignment method; [bold]fipp methods[/bold] lists them.")
-]
+Method = Annotated[str, Option(metavar="NAME", help="The alignment method; [bold]fipp methods[/bold] lists them.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--set",
         metavar="NAME=VALUE",
         help="Change a setting of the method; repeatable. [bold]fipp methods NAME[/bold] lists them.",
     ),
 ]
-Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Read only the first N words of each vector file.")]
+Limit = Annotated[int | None, Option(metavar="N", min=1, help="Read only the first N words of each vector file.")]
 MaxMemory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Limit of working memory, besides the vectors, such as 2GB.")
+    str | None, Option(metavar="SIZE", help="Limit of working memory, besides the vectors, such as 2GB.")
 ]
 Retrieval = Annotated[
     str,
-    typer.Option(
+    Option(
         metavar="nn|csls|isf|dualis|dot",
         help="How target words are ranked: by cosine (nn), by CSLS, which corrects for hubs, by inverted softmax over "
         "the source (isf) or over both sides (dualis), or by inner product (dot).",
     ),
 ]
 Beta = Annotated[
-    float, typer.Option(metavar="B", help="β of isf and dualis; larger values give the nearest words more weight.")
+    float, Option(metavar="B", help="β of isf and dualis; larger values give the nearest words more weight.")
 ]
 BETA = 30.0
-RandomState = Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")]
-Format = Annotated[str, typer.Option(metavar="markdown|csv|latex", help="Format of the tables.")]
-TablesOutput = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the tables to a file.")
-]
+RandomState = Annotated[int, Option(metavar="N", min=0, help="Random seed.")]
+Format = Annotated[str, Option(metavar="markdown|csv|latex", help="Format of the tables.")]
+TablesOutput = Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write the tables to a file.")]
 Results = Annotated[
-    Path | None, typer.Option(metavar="FILE.jsonl", help="Save finished results here, and do not compute them again.")
+    Path | None, Option(metavar="FILE.jsonl", help="Save finished results here, and do not compute them again.")
 ]
-ReverseDict = Annotated[
-    bool, typer.Option("--reverse-dict", help="The dictionary lists the target word first on each line.")
-]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse files with rows that cannot be used.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and no notes.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no notes and no progress.")]
+ReverseDict = Annotated[bool, Option("--reverse-dict", help="The dictionary lists the target word first on each line.")]
+Strict = Annotated[bool, Option("--strict", help="Refuse files with rows that cannot be used.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object, and no notes.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no notes and no progress.")]
 
 FORMATS = ("markdown", "csv", "latex")
 
@@ -80,13 +74,7 @@ def split_names(names: str | None) -> list[str] | None:
 
 
 def parse_value(text: str) -> Any:
-    """Return the value of a setting as the library expects it: None, a truth value, a number or a word.
-
-    Examples
-    --------
-    >>> [parse_value(text) for text in ("none", "true", "3", "0.5", "unit")]
-    [None, True, 3, 0.5, 'unit']
-    """
+    """Return the value of a setting as the library expects it: None, a truth value, a number or a word."""
     named = {"none": None, "true": True, "false": False}
     if text.lower() in named:
         return named[text.lower()]
@@ -97,13 +85,7 @@ def parse_value(text: str) -> Any:
 
 
 def parse_assignments(given: Iterable[str] | None, option: str, example: str) -> dict[str, str]:
-    """Return the text after the equals sign by the name before it.
-
-    Examples
-    --------
-    >>> parse_assignments(["self-learning = 20"], "--set", "epsilon=0.1")
-    {'self_learning': '20'}
-    """
+    """Return the text after the equals sign by the name before it, in which a hyphen may stand for an underscore."""
     parsed = {}
     for text in given or ():
         name, _, value = (part.strip() for part in text.partition("="))
@@ -136,19 +118,10 @@ def make_aligner(method: str, settings: Mapping[str, Any], max_memory: str | Non
 
 
 def plain_settings(aligner: BaseAligner) -> dict[str, Any]:
-    """Return the settings as JSON can hold them; a transformer is written as Python would write it.
+    """Return the settings as JSON can hold them; a transformer becomes its repr."""
+    from fipp.experiments import plain_settings
 
-    Examples
-    --------
-    >>> from fipp import Procrustes
-    >>> from fipp.preprocess import Centre
-    >>> plain_settings(Procrustes(preprocess=Centre()))
-    {'preprocess': 'Centre()'}
-    """
-    return {
-        name: value if isinstance(value, (str, int, float, bool, type(None))) else " ".join(str(value).split())
-        for name, value in aligner.get_params(deep=False).items()
-    }
+    return plain_settings(aligner.get_params(deep=False))
 
 
 def check_retrieval(retrieval: str, beta: float = BETA, max_memory: str | None = None) -> None:

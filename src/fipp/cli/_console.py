@@ -32,11 +32,7 @@ def _console(to_stderr: bool) -> Console:
     fixed = not stream.isatty() and "COLUMNS" not in os.environ
     # Words are shown as they are: "[b]" is not markup and ":cat:" is not an emoji.
     return Console(
-        stderr=to_stderr,
-        width=_WIDTH_WITHOUT_TERMINAL if fixed else None,
-        markup=False,
-        emoji=False,
-        highlight=False,
+        stderr=to_stderr, width=_WIDTH_WITHOUT_TERMINAL if fixed else None, markup=False, emoji=False, highlight=False
     )
 
 

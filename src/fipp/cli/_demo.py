@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
+from typer import Option
 
 import fipp
 from fipp._progress import Steps
-from fipp.cli import _arguments, _console, _model
+from fipp.cli import _align, _arguments, _console
 from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class _Scored(NamedTuple):
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where to put the model and the picture.")
+        Path, Option("--output", "-o", metavar="DIR", help="Where to put the model and the picture.")
     ] = Path("demo-output"),
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
@@ -94,7 +94,7 @@ def demo(
     if as_json:
         scores = {row.name: {"cosine": row.cosine.as_dict(), "csls": row.csls.as_dict()} for row in scored}
         files = {"model": str(model), "picture": str(picture) if drawn else None}
-        _console.show_json({**_model.choice(alignment.aligner), "scores": scores, **files})
+        _console.show_json({**_align.choice(alignment.aligner), "scores": scores, **files})
         return
     _show(scored, data)
     _console.show("", f"The model is in {model}.")
@@ -104,7 +104,7 @@ def demo(
 
 def _show(scored: list[_Scored], data: Demo) -> None:
     alignment = scored[0].alignment
-    choice = _model.choice_rows(alignment.aligner)
+    choice = _align.choice_rows(alignment.aligner)
     if choice:
         _console.heading("The method, chosen on held-out pairs of the dictionary")
         _console.show(_console.summary(choice))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 import fipp
 from fipp.cli import _arguments, _console
@@ -25,7 +25,7 @@ def evaluate(
     target: _arguments.Target,
     test: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="TEST",
             help="Test dictionary: pairs that the model was not learned from, one per line. Without it, the seed pairs "
             "are cross-validated.",
@@ -34,17 +34,17 @@ def evaluate(
     retrieval: _arguments.Retrieval = "nn",
     beta: _arguments.Beta = _arguments.BETA,
     against: Annotated[
-        Path | None, typer.Option(metavar="MODEL2", help="Test whether the difference from another model is chance.")
+        Path | None, Option(metavar="MODEL2", help="Test whether the difference from another model is chance.")
     ] = None,
-    interval: Annotated[bool, typer.Option("--interval", help="Add bootstrap confidence intervals.")] = False,
+    interval: Annotated[bool, Option("--interval", help="Add bootstrap confidence intervals.")] = False,
     level: Annotated[
-        float, typer.Option(metavar="L", help="Confidence level of --interval and --against, between 0 and 1.")
+        float, Option(metavar="L", help="Confidence level of --interval and --against, between 0 and 1.")
     ] = 0.95,
     bands: Annotated[
-        bool, typer.Option("--bands", help="Add scores by frequency of the source word, taken from its row number.")
+        bool, Option("--bands", help="Add scores by frequency of the source word, taken from its row number.")
     ] = False,
     edges: Annotated[
-        str | None, typer.Option("--band-edges", metavar="1000,5000,…", help="Rows where bands begin; implies --bands.")
+        str | None, Option("--band-edges", metavar="1000,5000,…", help="Rows where bands begin; implies --bands.")
     ] = None,
     reverse_dict: _arguments.ReverseDict = False,
     limit: _arguments.Limit = None,
@@ -174,9 +174,9 @@ def translate(
     source: _arguments.Source,
     target: _arguments.Target,
     words: Annotated[
-        list[str], typer.Argument(metavar="WORD", help="Source words; - reads them from standard input, one per line.")
+        list[str], Argument(metavar="WORD", help="Source words; - reads them from standard input, one per line.")
     ],
-    count: Annotated[int, typer.Option("-k", metavar="K", min=1, help="Number of translations per word.")] = 5,
+    count: Annotated[int, Option("-k", metavar="K", min=1, help="Number of translations per word.")] = 5,
     retrieval: _arguments.Retrieval = "nn",
     beta: _arguments.Beta = _arguments.BETA,
     limit: _arguments.Limit = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 import fipp
 from fipp.cli import _arguments, _console
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from fipp.io import Lookup
 
 _Dictionary = Annotated[
-    Path, typer.Argument(metavar="DICT", help="One pair per line, separated by tab, spaces, comma or semicolon.")
+    Path, Argument(metavar="DICT", help="One pair per line, separated by tab, spaces, comma or semicolon.")
 ]
 _Output = Annotated[
-    Path, typer.Option("--output", "-o", metavar="OUT", help="Where to write: .csv with commas, others with tabs.")
+    Path, Option("--output", "-o", metavar="OUT", help="Where to write: .csv with commas, others with tabs.")
 ]
 _Alternatives = Annotated[
-    str | None, typer.Option(metavar="CHARS", help="Characters between translations of a word, such as ',;'.")
+    str | None, Option(metavar="CHARS", help="Characters between translations of a word, such as ',;'.")
 ]
 _MinScore = Annotated[
-    float | None, typer.Option(metavar="S", help="Leave out pairs whose third column is below S or not a number.")
+    float | None, Option(metavar="S", help="Leave out pairs whose third column is below S or not a number.")
 ]
 
 
@@ -33,7 +33,7 @@ def check(
     source: _arguments.Source,
     target: _arguments.Target,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="OUT", help="Write the pairs that were found.")
+        Path | None, Option("--output", "-o", metavar="OUT", help="Write the pairs that were found.")
     ] = None,
     limit: _arguments.Limit = None,
     alternatives: _Alternatives = None,
@@ -63,12 +63,10 @@ def check(
 
 def split(
     dictionary: _Dictionary,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FIRST", help="Where to write the first part, the seed.")
-    ],
-    rest: Annotated[Path, typer.Option(metavar="SECOND", help="Where to write the rest, the test dictionary.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FIRST", help="Where to write the first part, the seed.")],
+    rest: Annotated[Path, Option(metavar="SECOND", help="Where to write the rest, the test dictionary.")],
     size: Annotated[
-        str, typer.Option(metavar="SIZE", help="Source words in the first part: a share such as 0.8, or a number.")
+        str, Option(metavar="SIZE", help="Source words in the first part: a share such as 0.8, or a number.")
     ] = "0.8",
     random_state: _arguments.RandomState = 0,
     alternatives: _Alternatives = None,
@@ -109,8 +107,8 @@ def identical(
     source: _arguments.Source,
     target: _arguments.Target,
     output: _Output,
-    min_length: Annotated[int, typer.Option(metavar="N", min=1, help="Leave out shorter words.")] = 1,
-    no_numerals: Annotated[bool, typer.Option("--no-numerals", help="Leave out numerals.")] = False,
+    min_length: Annotated[int, Option(metavar="N", min=1, help="Leave out shorter words.")] = 1,
+    no_numerals: Annotated[bool, Option("--no-numerals", help="Leave out numerals.")] = False,
     limit: _arguments.Limit = None,
     quiet: _arguments.Quiet = False,
 ) -> None:
@@ -139,11 +137,11 @@ def cognates(
     target: _arguments.Target,
     output: _Output,
     max_distance: Annotated[
-        float, typer.Option(metavar="D", help="Largest number of edits per letter of the longer word, below 0.5.")
+        float, Option(metavar="D", help="Largest number of edits per letter of the longer word, below 0.5.")
     ] = 0.15,
-    min_length: Annotated[int, typer.Option(metavar="N", min=1, help="Leave out words with fewer letters.")] = 5,
+    min_length: Annotated[int, Option(metavar="N", min=1, help="Leave out words with fewer letters.")] = 5,
     max_rank_ratio: Annotated[
-        float, typer.Option(metavar="R", help="Largest ratio of the two frequency ranks; 0 for no limit.")
+        float, Option(metavar="R", help="Largest ratio of the two frequency ranks; 0 for no limit.")
     ] = 7.5,
     limit: _arguments.Limit = None,
     quiet: _arguments.Quiet = False,
@@ -168,18 +166,18 @@ def cognates(
 
 
 def cldr(
-    source: Annotated[str, typer.Argument(metavar="LANG", help="Source language, such as en, pt-BR or zh-Hant.")],
-    target: Annotated[str, typer.Argument(metavar="LANG", help="Target language.")],
+    source: Annotated[str, Argument(metavar="LANG", help="Source language, such as en, pt-BR or zh-Hant.")],
+    target: Annotated[str, Argument(metavar="LANG", help="Target language.")],
     output: _Output,
     kinds: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="KIND,…",
             help="Which names: territories, languages, scripts, months, weekdays, currencies, units, cities, emoji.",
         ),
     ] = None,
-    phrases: Annotated[bool, typer.Option("--phrases", help="Include names of several words.")] = False,
-    keep_case: Annotated[bool, typer.Option("--keep-case", help="Keep capital letters.")] = False,
+    phrases: Annotated[bool, Option("--phrases", help="Include names of several words.")] = False,
+    keep_case: Annotated[bool, Option("--keep-case", help="Keep capital letters.")] = False,
 ) -> None:
     r"""Pair the names that Unicode's CLDR has in two languages: a seed for languages without a dictionary.
 

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
+from typer import Argument, Option
 
 import fipp
 from fipp.cli import _arguments, _console
-from fipp.cli._experiments import show_tables
+from fipp.cli._methods import show_tables
 from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
@@ -21,41 +21,37 @@ if TYPE_CHECKING:
 _LEVEL = 0.95
 
 _Methods = Annotated[
-    str | None, typer.Option(metavar="NAME,…", help="Only these methods; none takes the vectors as they are.")
+    str | None, Option(metavar="NAME,…", help="Only these methods; none takes the vectors as they are.")
 ]
 _Sample = Annotated[
-    int | None, typer.Option(metavar="N", min=2, help="Train on N texts, drawn at random.", show_default="all")
+    int | None, Option(metavar="N", min=2, help="Train on N texts, drawn at random.", show_default="all")
 ]
 _Epochs = Annotated[
-    int, typer.Option(metavar="N", min=1, help="Largest number of epochs; held-out texts may stop the training early.")
+    int, Option(metavar="N", min=1, help="Largest number of epochs; held-out texts may stop the training early.")
 ]
-_Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where the network is trained.")]
+_Device = Annotated[str, Option(metavar="auto|cpu|cuda", help="Where the network is trained.")]
 _Checkpoints = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Save the training after each epoch here, and resume from it.")
+    Path | None, Option(metavar="DIR", help="Save the training after each epoch here, and resume from it.")
 ]
 
 
 def xling(
-    vectors: Annotated[
-        Path, typer.Argument(metavar="VECTORS_DIR", help="Vectors named by language, such as wiki.en.vec.")
-    ],
+    vectors: Annotated[Path, Argument(metavar="VECTORS_DIR", help="Vectors named by language, such as wiki.en.vec.")],
     dictionaries: Annotated[
         Path,
-        typer.Argument(
-            metavar="DICTIONARIES_DIR", help="en-fr/train.1k.tsv, en-fr/test.2k.tsv, …, or as XLING names them."
-        ),
+        Argument(metavar="DICTIONARIES_DIR", help="en-fr/train.1k.tsv, en-fr/test.2k.tsv, …, or as XLING names them."),
     ],
-    pairs: Annotated[str | None, typer.Option(metavar="en-fr,…", help="Only these language pairs.")] = None,
-    sizes: Annotated[str, typer.Option(metavar="1k,5k", help="Sizes of the seed dictionaries.")] = "1k,5k",
+    pairs: Annotated[str | None, Option(metavar="en-fr,…", help="Only these language pairs.")] = None,
+    sizes: Annotated[str, Option(metavar="1k,5k", help="Sizes of the seed dictionaries.")] = "1k,5k",
     methods: Annotated[
-        str | None, typer.Option(metavar="fipp,…", help="Only these methods; an unknown name lists them.")
+        str | None, Option(metavar="fipp,…", help="Only these methods; an unknown name lists them.")
     ] = None,
     tables: Annotated[
-        str | None, typer.Option(metavar="main,…", help="Only these tables; an unknown name lists them.")
+        str | None, Option(metavar="main,…", help="Only these tables; an unknown name lists them.")
     ] = None,
     choices: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--vectors",
             metavar="en=FILE",
             help="The file to use if a language has several, or en-fr:en=FILE for one pair; repeatable.",
@@ -63,7 +59,7 @@ def xling(
     ] = None,
     similarity: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="DIR",
             help="Word similarity sets named by language, such as en-simlex999.tsv.",
             show_default="similarity/ beside the others",
@@ -73,13 +69,13 @@ def xling(
     format: _arguments.Format = "markdown",
     output: _arguments.TablesOutput = None,
     figures: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw the figures here; needs [bold]fipp\\[plot][/bold].")
+        Path | None, Option(metavar="DIR", help="Draw the figures here; needs [bold]fipp\\[plot][/bold].")
     ] = None,
     jobs: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Run N pairs at a time, each in a process with one thread.")
+        int, Option(metavar="N", min=1, help="Run N pairs at a time, each in a process with one thread.")
     ] = 1,
     sgd_steps: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Steps of gradient descent; the paper used 10,000.")
+        int, Option(metavar="N", min=1, help="Steps of gradient descent; the paper used 10,000.")
     ] = 100,
     limit: _arguments.Limit = None,
     as_json: _arguments.Json = False,
@@ -165,12 +161,12 @@ _INFERENCE = _Task("inference", "XNLI", "esim", "accuracy", "accuracy", "accurac
 def documents(
     source: _arguments.Source,
     target: _arguments.Target,
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="The folder ted-cldc, or its archive.")],
+    corpus: Annotated[Path, Argument(metavar="CORPUS", help="The folder ted-cldc, or its archive.")],
     dictionary: _arguments.Seed,
-    pair: Annotated[str, typer.Option(metavar="en-fr", help="Train on the first language, test on the second.")],
+    pair: Annotated[str, Option(metavar="en-fr", help="Train on the first language, test on the second.")],
     methods: _Methods = None,
     classifier: Annotated[
-        str, typer.Option(metavar="cnn|logistic", help="The paper's network (fipp\\[torch]), or a quick baseline.")
+        str, Option(metavar="cnn|logistic", help="The paper's network (fipp\\[torch]), or a quick baseline.")
     ] = "cnn",
     sample: _Sample = None,
     epochs: _Epochs = 20,
@@ -203,17 +199,15 @@ def inference(
     source: _arguments.Source,
     target: _arguments.Target,
     dictionary: _arguments.Seed,
-    train: Annotated[Path, typer.Option(metavar="FILE", help="English sentence pairs: .jsonl or .txt of MultiNLI.")],
-    test: Annotated[
-        Path, typer.Option(metavar="FILE", help="Sentence pairs in the other language: .tsv or .jsonl of XNLI.")
-    ],
-    language: Annotated[str, typer.Option(metavar="fr", help="The language of --test to use.")],
+    train: Annotated[Path, Option(metavar="FILE", help="English sentence pairs: .jsonl or .txt of MultiNLI.")],
+    test: Annotated[Path, Option(metavar="FILE", help="Sentence pairs in the other language: .tsv or .jsonl of XNLI.")],
+    language: Annotated[str, Option(metavar="fr", help="The language of --test to use.")],
     methods: _Methods = None,
     classifier: Annotated[
-        str, typer.Option(metavar="esim|logistic", help="The paper's network (fipp\\[torch]), or a quick baseline.")
+        str, Option(metavar="esim|logistic", help="The paper's network (fipp\\[torch]), or a quick baseline.")
     ] = "esim",
     sample: _Sample = None,
-    hidden: Annotated[int, typer.Option(metavar="N", min=1, help="Units in each layer of the network.")] = 300,
+    hidden: Annotated[int, Option(metavar="N", min=1, help="Units in each layer of the network.")] = 300,
     epochs: _Epochs = 20,
     checkpoints: _Checkpoints = None,
     device: _Device = "auto",
@@ -344,16 +338,14 @@ def words(
     target: _arguments.Target,
     dictionary: _arguments.Seed,
     source_sets: Annotated[
-        list[Path] | None,
-        typer.Option("--source-set", metavar="FILE", help="Scored pairs of source words; repeatable."),
+        list[Path] | None, Option("--source-set", metavar="FILE", help="Scored pairs of source words; repeatable.")
     ] = None,
     target_sets: Annotated[
-        list[Path] | None,
-        typer.Option("--target-set", metavar="FILE", help="Scored pairs of target words; repeatable."),
+        list[Path] | None, Option("--target-set", metavar="FILE", help="Scored pairs of target words; repeatable.")
     ] = None,
     across_sets: Annotated[
         list[Path] | None,
-        typer.Option("--across", metavar="FILE", help="Scored pairs of a source and a target word; repeatable."),
+        Option("--across", metavar="FILE", help="Scored pairs of a source and a target word; repeatable."),
     ] = None,
     methods: _Methods = None,
     limit: _arguments.Limit = None,

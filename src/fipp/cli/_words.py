@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 import fipp
 from fipp.cli import _arguments, _console
@@ -16,13 +16,11 @@ from fipp.exceptions import FippError
 if TYPE_CHECKING:
     from fipp.evaluate import AnalogyResult, SimilarityResult
 
-_Vectors = Annotated[Path, typer.Argument(metavar="VECTORS", help=f"Vectors, {_arguments.ANY_FORMAT}")]
+_Vectors = Annotated[Path, Argument(metavar="VECTORS", help=f"Vectors, {_arguments.ANY_FORMAT}")]
 _Model = Annotated[
-    Path | None, typer.Option(metavar="MODEL", help="Measure VECTORS both before and after alignment by this model.")
+    Path | None, Option(metavar="MODEL", help="Measure VECTORS both before and after alignment by this model.")
 ]
-_Target = Annotated[
-    bool, typer.Option("--target", help="With --model: VECTORS are target vectors, not source vectors.")
-]
+_Target = Annotated[bool, Option("--target", help="With --model: VECTORS are target vectors, not source vectors.")]
 _Measured = dict[Path, dict[str, Any]]
 """For each file, a result by the name of the space: as they are, before and after, or across."""
 
@@ -34,12 +32,12 @@ _Measures = tuple[Callable[..., Any], Callable[..., tuple[Any, Any]], Callable[.
 def similarity(
     vectors: _Vectors,
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Two words and a score per line: .tsv, .csv or spaces.")
+        list[Path], Argument(metavar="FILE", help="Two words and a score per line: .tsv, .csv or spaces.")
     ],
     model: _Model = None,
     target: _Target = False,
     across: Annotated[
-        Path | None, typer.Option(metavar="TGT", help="With --model: the second word is in these vectors.")
+        Path | None, Option(metavar="TGT", help="With --model: the second word is in these vectors.")
     ] = None,
     limit: _arguments.Limit = None,
     strict: _arguments.Strict = False,
@@ -64,13 +62,13 @@ def similarity(
 def analogies(
     vectors: _Vectors,
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="Four words per line; a line ': name' begins a section.")
+        list[Path], Argument(metavar="FILE", help="Four words per line; a line ': name' begins a section.")
     ],
-    method: Annotated[str, typer.Option(metavar="3cosadd|3cosmul", help="What the answer maximises.")] = "3cosadd",
+    method: Annotated[str, Option(metavar="3cosadd|3cosmul", help="What the answer maximises.")] = "3cosadd",
     model: _Model = None,
     target: _Target = False,
     across: Annotated[
-        Path | None, typer.Option(metavar="TGT", help="With --model: the last two words are in these vectors.")
+        Path | None, Option(metavar="TGT", help="With --model: the last two words are in these vectors.")
     ] = None,
     limit: _arguments.Limit = None,
     max_memory: _arguments.MaxMemory = None,

@@ -6,8 +6,4 @@ from fipp.datasets._registry import FAMILIES as FAMILIES
 from fipp.datasets._registry import DataSet, RemoteFile, find_data_set
 
 # The names that are not listed here are for other rooms of fipp.
-__all__ = [
-    "download",
-    "find_data_set",
-    "load_demo",
-]
+__all__ = ["download", "find_data_set", "load_demo"]

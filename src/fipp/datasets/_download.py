@@ -108,13 +108,7 @@ def default_folder() -> Path:
 
 
 def address(url: str, mirror: str | None) -> str:
-    """Return the address of a public file on a mirror.
-
-    Examples
-    --------
-    >>> address("https://nlp.stanford.edu/data/glove.6B.zip", "https://mirror.example/public/")
-    'https://mirror.example/public/nlp.stanford.edu/data/glove.6B.zip'
-    """
+    """Return the address of a public file on a mirror, ``MIRROR/HOST/PATH``."""
     if mirror is None:
         return url
     parts = urlsplit(url)
@@ -152,10 +146,9 @@ def extract(
     largest: int = LARGEST_MEMBER,
     progress: Progress | None = None,
 ) -> None:
-    """Write one member of a zip archive to ``target``; ``checksum`` is like ``"sha256:e3b0…"``.
+    """Write one member of a zip archive to ``target``, but no more bytes than it declares.
 
-    No more bytes are written than the archive declares for the member, which must not exceed ``largest``. Names in the
-    archive are compared but never used as paths, so that none can lead out of the folder.
+    Names in the archive are compared but never used as paths, so that none can lead out of the folder.
     """
     try:
         with zipfile.ZipFile(archive) as packed:

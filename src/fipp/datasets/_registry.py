@@ -84,10 +84,9 @@ GLOVE_SHA1 = {
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file: its address, and its path below the folder of downloads.
+    """One file: its address, or that of a zip archive and its ``member``, and its path below the folder of downloads.
 
-    ``checksum`` is that of the final file, such as ``"md5:927e…"``. With ``member``, ``url`` is a zip archive and the
-    file is that member of it. ``size`` is roughly the number of bytes to transfer.
+    ``checksum`` is that of the final file, ``size`` roughly the number of bytes to transfer.
     """
 
     url: str
@@ -112,9 +111,8 @@ class DataSet:
 class Family:
     """Data sets of one kind; a name such as ``fasttext:hr`` is a family and a choice.
 
-    ``parameter`` says what follows the colon, such as ``LANGUAGE``; it is empty if nothing does. ``choices`` are the
-    values it may have; if there are none, it is a language code that only the server can check. ``whole`` says
-    whether the name without a choice means all of them.
+    ``parameter`` says what follows the colon, such as ``LANGUAGE``. Without ``choices``, it is a language code that
+    only the server can check. ``whole`` says whether the name without a choice means all of them.
     """
 
     name: str
@@ -187,7 +185,7 @@ def _xnli(_: str) -> Iterator[RemoteFile]:
 
 BY_HAND = {
     "ted-cldc": "its page, http://www.clg.ox.ac.uk/tedcldc.html, links to the archive of TED-CLDC, but that address is "
-    "not protected by HTTPS. Fetch it there; `fipp reproduce documents` reads the archive as it is",
+    "not protected by HTTPS. Fetch it there; `fipp reproduce documents` reads the archive as it is"
 }
 """Data sets that are not downloaded, and how to get them."""
 
@@ -261,11 +259,6 @@ def find_data_set(name: str) -> DataSet:
     -------
     DataSet
         Its files with their addresses, and its licence.
-
-    Raises
-    ------
-    FippError
-        If there is no such data set.
 
     Examples
     --------

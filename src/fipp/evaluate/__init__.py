@@ -8,7 +8,6 @@ from fipp.evaluate._analogy import (
     load_analogies,
 )
 from fipp.evaluate._bli import bli, seed_keys, seen_queries
-from fipp.evaluate._paired import PairedComparison, compare_results
 from fipp.evaluate._result import MEASURES, BLIResult, Seen, Slice
 from fipp.evaluate._self_evaluation import self_evaluate
 from fipp.evaluate._similarity import (
@@ -22,7 +21,7 @@ from fipp.evaluate._similarity import (
     similarity_before_after,
 )
 from fipp.evaluate._space import SpaceReport, describe_space
-from fipp.evaluate._statistics import Interval, bootstrap_interval
+from fipp.evaluate._statistics import Interval, PairedComparison, bootstrap_interval, compare_results
 
 # The names that are not listed here are for other rooms of fipp.
 __all__ = [

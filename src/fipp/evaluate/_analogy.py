@@ -50,10 +50,8 @@ class AnalogyResult:
     ----------
     correct : int
         Right answers. An answer that ties with another word counts as wrong.
-    questions : int
-        Questions whose four words have vectors.
-    total : int
-        All questions.
+    questions, total : int
+        Questions whose four words have vectors, and all questions.
     method : str
         ``"3cosadd"`` or ``"3cosmul"``.
     sections : dict of str to SectionScore
@@ -83,15 +81,9 @@ class AnalogyResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as numbers and text that JSON can hold."""
-        return {
-            "accuracy": self.accuracy,
-            "correct": self.correct,
-            "questions": self.questions,
-            "total": self.total,
-            "coverage": self.coverage,
-            "method": self.method,
-            "sections": {name: score._asdict() for name, score in self.sections.items()},
-        }
+        names = ("accuracy", "correct", "questions", "total", "coverage", "method")
+        sections = {name: score._asdict() for name, score in self.sections.items()}
+        return {**{name: getattr(self, name) for name in names}, "sections": sections}
 
     def __str__(self) -> str:
         return (

@@ -59,20 +59,16 @@ class BLIResult:
         Mean over the queries of 1 / rank of the best translation.
     p_at_1, p_at_5, p_at_10 : float
         Share of the queries with a translation among the 1, 5 or 10 best keys.
-    n_queries : int
-        Number of queries: distinct source words that were looked up.
-    total : int
-        Number of distinct source words in the test dictionary, found or not.
+    n_queries, total : int
+        Number of queries: distinct source words that were looked up; and of all source words in the test dictionary.
     retrieval : str
         How keys were ranked: ``"cosine"``, ``"dot"``, ``"csls"``, ``"isf"`` or ``"dualis"``. Scores of different
         retrievals cannot be compared.
     ranks : ndarray of int64, shape (n_queries,)
         Rank of the best translation of each query, in ascending order of the query's row number. Arrays and words do
         not count when two results are compared by ``==``.
-    precision : ndarray of float64, shape (n_queries,), or None
-        Average precision of each query.
-    queries : ndarray of int64, shape (n_queries,), or None
-        Row number of each query.
+    precision, queries : ndarray of float64 and int64, shape (n_queries,), or None
+        Average precision and row number of each query.
     words : tuple of str or None
         The word of each query, if `Alignment.evaluate` made the result.
     missed : ndarray of int64 or None
@@ -86,14 +82,12 @@ class BLIResult:
         the result.
     folds : int or None
         Into how many parts the seed pairs were divided for cross-validation; None for a test dictionary.
-    mutual_rate : float or None
-        With cross-validation: share of the most frequent source words that are the nearest neighbour of their own
-        nearest target word, by CSLS.
+    mutual_rate, mutual_words : float and int, or None
+        With cross-validation: share of the ``mutual_words`` most frequent source words that are the nearest neighbour
+        of their own nearest target word, by CSLS.
     mean_csls : float or None
         With cross-validation: mean CSLS of those mutual neighbours, None if there are none. It compares maps of the
         same two spaces, and nothing else.
-    mutual_words : int or None
-        How many source words ``mutual_rate`` is about.
 
     Examples
     --------
@@ -205,15 +199,7 @@ class BLIResult:
         return self._of(Slice(places, self.total - self.n_queries + len(places)))
 
     def seed_note(self) -> str | None:
-        """Return a sentence on how many queries were in the seed, and the score without them; None if none was.
-
-        Examples
-        --------
-        >>> import fipp
-        >>> demo = fipp.datasets.load_demo()
-        >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
-        >>> alignment.evaluate(demo.test).seed_note()
-        """
+        """Return a sentence on how many queries were in the seed, and the score without them; None if none was."""
         if not self.seen_words:
             return None
         n, unseen = self.n_queries, self.unseen
@@ -386,12 +372,11 @@ class BLIResult:
         >>> bli(np.eye(3), np.eye(3), [0, 1], [0, 1]).as_dict(interval=0.9)["intervals"]["map"]
         [1.0, 1.0]
         """
-        names = ("evaluated_on", "n_queries", "lines", "total", "coverage", "retrieval", "seen_pairs", "seen_words")
-        scores = {"map": self.map, "map_per_line": self.map_per_line, "mrr": self.mrr}
-        precisions = {"p@1": self.p_at_1, "p@5": self.p_at_5, "p@10": self.p_at_10}
-        told: dict[str, Any] = {**scores, **precisions, **{name: getattr(self, name) for name in names}}
+        names = ["map", "map_per_line", "mrr", "p_at_1", "p_at_5", "p_at_10", "evaluated_on", "n_queries", "lines"]
+        names += ["total", "coverage", "retrieval", "seen_pairs", "seen_words"]
         if self.folds is not None:
-            told |= {name: getattr(self, name) for name in ("folds", "mutual_rate", "mean_csls", "mutual_words")}
+            names += ["folds", "mutual_rate", "mean_csls", "mutual_words"]
+        told: dict[str, Any] = {name.replace("p_at_", "p@"): getattr(self, name) for name in names}
         draws: dict[str, Any] = {"n_resamples": n_resamples, "random_state": random_state}
         if interval is not None:
             ends = {measure: list(self.interval(measure, interval, **draws)) for measure in MEASURES}
@@ -427,12 +412,6 @@ class BLIResult:
 
 
 def _band_names(edges: Sequence[int]) -> list[str]:
-    """Return the names of the bands between row numbers.
-
-    Examples
-    --------
-    >>> _band_names(BANDS), _band_names([150])
-    (['0-1k', '1k-5k', '5k-20k', '20k+'], ['0-150', '150+'])
-    """
+    """Return the names of the bands between row numbers, such as ``0-1k``, ``1k-5k``, ``5k-20k`` and ``20k+``."""
     short = [f"{row // 1000}k" if row and row % 1000 == 0 else str(row) for row in (0, *edges)]
     return [f"{low}-{high}" for low, high in pairwise(short)] + [f"{short[-1]}+"]

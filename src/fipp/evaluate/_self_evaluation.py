@@ -80,14 +80,11 @@ def self_evaluate(
         steps()
     source, target = aligner.transform(X[:words]), aligner.transform_target(Y[:words])
     mutual = mutual_neighbours(source, target, retrieval="csls", max_memory=max_memory)
-    queries, precision, ranks = (
-        np.concatenate(values)
-        for values in zip(*((each.queries, each.precision, each.ranks) for each in results), strict=True)
-    )
+    queries = np.concatenate([each.queries for each in results])
     order = np.argsort(queries)
     return BLIResult.of_queries(
-        precision[order],
-        ranks[order],
+        np.concatenate([each.precision for each in results])[order],
+        np.concatenate([each.ranks for each in results])[order],
         queries[order],
         len(queries),
         results[0].retrieval,

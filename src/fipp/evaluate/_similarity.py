@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -66,14 +66,10 @@ class SimilarityResult:
 
     Attributes
     ----------
-    spearman : float
-        Correlation of the ranks, mean ranks for ties; NaN if one side does not vary.
-    pearson : float
-        Correlation of cosines and scores; NaN if one side does not vary.
-    pairs : int
-        Pairs of which both words have a vector.
-    total : int
-        All pairs.
+    spearman, pearson : float
+        Correlations of the ranks (mean ranks for ties), and of cosines and scores; NaN if one side does not vary.
+    pairs, total : int
+        Pairs of which both words have a vector, and all pairs.
 
     Examples
     --------
@@ -93,13 +89,8 @@ class SimilarityResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as numbers that JSON can hold; None stands for NaN."""
-        correlations = {"spearman": self.spearman, "pearson": self.pearson}
-        return {
-            **{name: None if np.isnan(value) else value for name, value in correlations.items()},
-            "pairs": self.pairs,
-            "total": self.total,
-            "coverage": self.coverage,
-        }
+        figures = {**asdict(self), "coverage": self.coverage}
+        return {name: None if np.isnan(value) else value for name, value in figures.items()}
 
     def __str__(self) -> str:
         return (
@@ -253,8 +244,7 @@ def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> li
             pairs.append(ScoredPair(row[words], row[words + 1], value))
         elif place:  # the first is the header
             inspector.skip(MALFORMED, f"line {number}", text, counted(len(row), "field"))
-    remarks = inspector.report(counted(len(pairs), "pair")).summary()
-    if remarks:
+    if remarks := inspector.report(counted(len(pairs), "pair")).summary():
         warn(remarks)
     return pairs
 

@@ -13,8 +13,6 @@ from fipp.exceptions import FippError
 from fipp.io import Vectors, as_floats
 from fipp.linalg import mean_and_scatter, row_blocks, single_threaded_blas, unit_rows
 
-_TOP = (1, 2, 10)
-
 
 @dataclass(frozen=True)
 class SpaceReport:
@@ -46,13 +44,6 @@ class SpaceReport:
         How many vectors have the most frequent neighbour among their nearest.
     sample, neighbours : int
         The number of vectors that hubness was measured on, and of neighbours of each.
-
-    Examples
-    --------
-    >>> import fipp
-    >>> report = describe_space(fipp.datasets.load_demo().source)
-    >>> report.rows, report.dimensions, report.zero_rows
-    (8000, 300, 0)
     """
 
     rows: int
@@ -112,11 +103,12 @@ def describe_space(
         raise FippError("vectors must be finite; drop or repair those with NaN or infinity first")
     if matrix.size == 0:
         raise FippError("there are no vectors to describe")
-    norms = np.concatenate([_norms(matrix[rows]) for rows in row_blocks(len(matrix))])
+    blocks = (matrix[rows] for rows in row_blocks(len(matrix)))
+    norms = np.sqrt(np.concatenate([np.einsum("ij,ij->i", rows, rows, dtype=np.float64) for rows in blocks]))
     mean, scatter = mean_and_scatter(matrix, unit_rows)
     variances = np.clip(np.linalg.eigvalsh(scatter)[::-1], 0, None)
     total = variances.sum() or 1.0
-    top_1, top_2, top_10 = (float(variances[:count].sum() / total) for count in _TOP)
+    top_1, top_2, top_10 = (float(variances[:count].sum() / total) for count in (1, 2, 10))
     used = np.flatnonzero(norms > 0)
     occurrences = _occurrences(matrix, used, sample, neighbours, random_state)
     return SpaceReport(
@@ -138,10 +130,6 @@ def describe_space(
         sample=len(occurrences),
         neighbours=max(0, min(neighbours, len(occurrences) - 1)),
     )
-
-
-def _norms(rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
 def _repeated(matrix: NDArray[np.float32]) -> int:

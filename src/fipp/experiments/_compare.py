@@ -27,6 +27,7 @@ from fipp.aligners import METHODS, BaseAligner
 from fipp.evaluate import BLIResult, bli, seed_keys, seen_queries
 from fipp.exceptions import FippError, warn
 from fipp.experiments._comparison import RETRIEVALS, MethodComparison, MethodScore, Setting
+from fipp.experiments._grid import format_value
 from fipp.experiments._run import PeakMemory, Record, attempt, result_key, run_cells, run_in_subprocess
 from fipp.io import Lexicon, Lookup, Vectors
 from fipp.linalg import n_threads
@@ -116,35 +117,20 @@ def compare(
             return {"method": name, **run_in_subprocess(_measure_saved, aligner, path, timeout=timeout)}
 
         records = run_cells(
-            cells,
-            run,
-            results_path=results_path,
-            progress=progress,
-            on_result=lambda record: on_result(score(record)),
+            cells, run, results_path=results_path, progress=progress, on_result=lambda record: on_result(score(record))
         )
     return MethodComparison(tuple(score(records[key]) for key in cells), setting)
 
 
 def as_methods(methods: Methods) -> dict[str, BaseAligner]:
-    """Return aligners by name; refuse names that are not methods.
-
-    Examples
-    --------
-    >>> from fipp import FIPP
-    >>> as_methods(["procrustes", FIPP(epsilon=0.2)])
-    {'procrustes': Procrustes(), 'FIPP(epsilon=0.2)': FIPP(epsilon=0.2)}
-    """
+    """Return aligners by name; refuse names that are not methods."""
     if isinstance(methods, str):
         methods = METHODS if methods == "all" else [methods]
     if not isinstance(methods, Mapping):
-        methods = {method if isinstance(method, str) else _one_line(method): method for method in methods}
+        methods = {method if isinstance(method, str) else format_value(method): method for method in methods}
     if not methods:
         raise FippError("no method is given; 'all' takes every one")
     return {name: make_aligner(method, {}) for name, method in methods.items()}
-
-
-def _one_line(aligner: BaseAligner) -> str:
-    return " ".join(repr(aligner).split())
 
 
 def _set_up(
@@ -241,7 +227,7 @@ def _score(name: str, aligner: BaseAligner, record: Record, setting: Setting) ->
     }
     return MethodScore(
         name=name,
-        aligner=_one_line(aligner),
+        aligner=format_value(aligner),
         pairs=taken,
         same_dimensions=aligner.same_dimensions,
         results=results,

@@ -150,12 +150,7 @@ class MethodComparison:
         return described
 
     def render(self, format: str = "markdown") -> str:
-        """Return the table as text.
-
-        Parameters
-        ----------
-        format : {"markdown", "csv", "latex", "json"}, default="markdown"
-        """
+        """Return the table as text: "markdown", "csv", "latex" or "json"."""
         check_format(format)
         if format == "json":
             return to_json(self.as_dict())

@@ -28,14 +28,7 @@ class Batch(NamedTuple):
 
 
 def check_grid(aligner: BaseAligner, grid: Grid | None, components: Sequence[int] | None) -> dict[str, list[Any]]:
-    """Return the grid given, or else the aligner's own, with ``components``; refuse settings that `fit` would refuse.
-
-    Examples
-    --------
-    >>> from fipp import Procrustes
-    >>> check_grid(Procrustes(), None, None)
-    {'preprocess': ['unit', 'isotropic']}
-    """
+    """Return the grid, by default the aligner's own, with ``components``; refuse settings that `fit` would refuse."""
     wanted = dict(aligner.default_grid if grid is None else grid)
     if components is not None:
         wanted = {COMPONENTS: components, **wanted}
@@ -64,25 +57,12 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
 
 
 def combinations(grid: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return every combination of the grid's values; the last setting changes fastest.
-
-    Examples
-    --------
-    >>> combinations({"epsilon": [0.1, None], "lam": [1.0]})
-    [{'epsilon': 0.1, 'lam': 1.0}, {'epsilon': None, 'lam': 1.0}]
-    """
+    """Return every combination of the grid's values; the last setting changes fastest."""
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
 def configure(aligner: BaseAligner, settings: Settings) -> BaseAligner:
-    """Return a new aligner with these settings; refuse what `fit` would refuse later.
-
-    Examples
-    --------
-    >>> from fipp import FIPP
-    >>> configure(FIPP(), {"components": 2, "lam": 0.5})
-    FIPP(lam=0.5, preprocess=Isotropic(n_components=2))
-    """
+    """Return a new aligner with these settings; refuse what `fit` would refuse later."""
     configured: BaseAligner = clone(aligner)
     configured.set_params(**{name: value for name, value in settings.items() if name != COMPONENTS})
     if COMPONENTS in settings:
@@ -93,14 +73,7 @@ def configure(aligner: BaseAligner, settings: Settings) -> BaseAligner:
 
 
 def batches(aligner: BaseAligner, grid: Mapping[str, list[Any]]) -> list[Batch]:
-    """Group the settings that differ only in what the method can fit in one pass.
-
-    Examples
-    --------
-    >>> from fipp import FIPP
-    >>> [len(batch.places) for batch in batches(FIPP(), {"components": [1, 2], "lam": [0.5, 1.0]})]
-    [2, 2]
-    """
+    """Group the settings that differ only in what the method can fit in one pass."""
     groups: dict[tuple[int, ...], list[tuple[int, dict[str, Any]]]] = {}
     settings = combinations(grid)
     for place, chosen in enumerate(settings):
@@ -133,18 +106,12 @@ def is_own(aligner: BaseAligner, settings: Settings) -> bool:
 
 
 def format_settings(settings: Settings) -> str:
-    """Return settings in one line.
-
-    Examples
-    --------
-    >>> format_settings({"epsilon": 0.05, "lam": 1.0, "weighting": None})
-    'epsilon 0.05, lam 1, weighting none'
-    """
+    """Return settings in one line, such as ``epsilon 0.05, weighting none``."""
     return ", ".join(f"{name} {format_value(value)}" for name, value in settings.items())
 
 
 def format_value(value: Any) -> str:
-    """Return the value of a setting in few characters."""
+    """Return the value of a setting, or an aligner with its settings, in one line."""
     if value is None:
         return "none"
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())

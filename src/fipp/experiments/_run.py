@@ -38,25 +38,7 @@ Record = dict[str, Any]
 
 
 def attempt(measure: Callable[..., Record], *arguments: Any) -> Record:
-    """Return what ``measure`` returns, or the reason why it failed, so that one failure does not stop the others.
-
-    Parameters
-    ----------
-    measure : callable
-        Returns a record.
-    *arguments
-        Passed to ``measure``.
-
-    Returns
-    -------
-    dict
-        The record, or ``"error"``; ``"warnings"`` too if fipp gave any.
-
-    Examples
-    --------
-    >>> attempt(lambda n: {"half": n / 2}, 3), attempt(lambda n: {"inverse": 1 / n}, 0)
-    ({'half': 1.5}, {'error': 'ZeroDivisionError: division by zero'})
-    """
+    """Return what ``measure`` returns or, under ``"error"``, why it failed; with the ``"warnings"`` of fipp, if any."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FippWarning)
         try:
@@ -78,34 +60,11 @@ def run_cells(
     progress: Progress | None = None,
     on_result: Callable[[Record], object] = lambda record: None,
 ) -> dict[str, Record]:
-    """Run the cells of an experiment that are not finished yet, and return the records of all.
+    """Run the cells of an experiment, given by the keys of their results, and return all records by key.
 
-    Parameters
-    ----------
-    cells : dict
-        What to run, by the key of its result.
-    run : callable
-        Returns the record of a cell.
-    results_path : path, optional
-        A file of JSON lines. Results that it holds are not measured again; new ones are added at once.
-    n_jobs : int, default=1
-        How many processes to use, each with one thread. With one job, cells run in this process.
-    group : callable, optional
-        Cells with the same group run one after another, most likely in one process, which can cache what they share.
-    progress : callable, optional
-        Called as ``progress(done, total)`` before the first and after each cell.
-    on_result : callable, optional
-        Called with each record: first with those that the file holds, then with new ones.
-
-    Returns
-    -------
-    dict
-        Records by key; each has its ``"key"`` too.
-
-    Examples
-    --------
-    >>> run_cells({"a": 1, "b": 2}, lambda number: {"double": 2 * number})
-    {'a': {'key': 'a', 'double': 2}, 'b': {'key': 'b', 'double': 4}}
+    Results in the file ``results_path`` (JSON lines) are not measured again; new ones are added at once. With several
+    jobs, each process has one thread; cells of the same group run one after another, most likely in one process, which
+    can cache what they share. ``on_result`` is called with each record, first with those in the file.
     """
     if n_jobs < 1:
         raise FippError(f"the number of jobs must be at least 1, not {n_jobs}")
@@ -158,20 +117,7 @@ def _in_processes(
 
 
 def result_key(described: Mapping[str, Any], *rows: NDArray[np.int64] | None) -> str:
-    """Return a SHA-256 of everything that a result depends on.
-
-    Parameters
-    ----------
-    described : dict
-        Settings, checksums and the version of fipp, as JSON can hold them.
-    *rows : ndarray or None
-        Row numbers.
-
-    Examples
-    --------
-    >>> result_key({"lam": 1.0, "epsilon": 0.1}) == result_key({"epsilon": 0.1, "lam": 1.0})
-    True
-    """
+    """Return a SHA-256 of everything that a result depends on: what JSON can describe, and row numbers."""
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     for each in rows:
         digest.update(b"none" if each is None else np.ascontiguousarray(each, dtype=np.int64).tobytes())
@@ -179,17 +125,9 @@ def result_key(described: Mapping[str, Any], *rows: NDArray[np.int64] | None) ->
 
 
 def read_results(path: str | os.PathLike[str]) -> dict[str, Record]:
-    r"""Return the finished records of a file by key, the last one of each key; none if there is no such file.
+    """Return the finished records of a file by key, the last one of each key; none if there is no such file.
 
     Failed records are not finished. An incomplete last line, left by a run that was killed, is ignored.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "results.jsonl")
-    >>> _ = path.write_text('{"key": "a", "n": 1}\n{"key": "b", "error": "no pairs"}\n{"key": "c", "n"')
-    >>> read_results(path)
-    {'a': {'key': 'a', 'n': 1}}
     """
     path = Path(path)
     if not path.exists():
@@ -239,14 +177,6 @@ class PeakMemory:
 
     Linux reports the peak of one process and lets it be reset. ``getrusage`` does neither there: a new process begins
     with the peak of its parent. On other systems ``getrusage`` is the only source.
-
-    Examples
-    --------
-    >>> peak = PeakMemory()
-    >>> block = bytearray(20_000_000)
-    >>> grown = peak.growth()
-    >>> grown is None or grown >= 0
-    True
     """
 
     def __init__(self) -> None:
@@ -274,22 +204,7 @@ def _peak() -> int | None:
 
 
 def run_in_subprocess(measure: Callable[..., Record], *arguments: Any, timeout: float | None = None) -> Record:
-    """Return what `attempt` returns, from a process of its own.
-
-    Parameters
-    ----------
-    measure : callable
-        Returns a record.
-    *arguments
-        Passed to ``measure``.
-    timeout : float, optional
-        Seconds after which the process is stopped.
-
-    Examples
-    --------
-    >>> run_in_subprocess(lambda n: {"half": n / 2}, 3)
-    {'half': 1.5}
-    """
+    """Return what `attempt` returns, from a process of its own, which is stopped after ``timeout`` seconds."""
     with _worker_pool(1, n_threads()) as pool:
         try:
             record: Record = pool.submit(attempt, measure, *arguments).result(timeout)

@@ -41,19 +41,8 @@ class Note(NamedTuple):
 class Table:
     """A table with its title.
 
-    Attributes
-    ----------
-    name, size, title : str
-        The table's name, the size of the training dictionaries, what it shows.
-    header : list of str
-    rows : list of list
-        Text, numbers, and None in empty cells.
-    digits : int
-        How many decimals its numbers are shown with.
-    names : int
-        How many of the first columns name the row.
-    notes : list of Note
-        What failed, and why.
+    ``size`` is that of the training dictionaries, ``digits`` the decimals that numbers are shown with, ``names`` the
+    number of columns that name the row, and ``notes`` say what failed. Empty cells are None.
     """
 
     name: str
@@ -67,44 +56,13 @@ class Table:
 
 
 def check_format(format: str) -> None:
-    """Refuse a format that tables cannot be written in.
-
-    Examples
-    --------
-    >>> check_format("latex")
-    """
+    """Refuse a format that tables cannot be written in."""
     if format not in FORMATS:
         raise FippError(f"there is no format {format!r}; known are {', '.join(FORMATS)}")
 
 
 def render(tables: Sequence[Table], format: str = "markdown") -> str:
-    """Write tables as text.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    format : {"markdown", "csv", "latex", "json"}
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> table = Table("main", "1k", "Precision", ["pair", "FIPP"], [["en-fr", 0.69123], ["en_fi", None]])
-    >>> print(render([table]))
-    ## Precision
-    <BLANKLINE>
-    | pair | FIPP |
-    |---|---:|
-    | en-fr | 0.691 |
-    | en_fi | – |
-    <BLANKLINE>
-    >>> print(render([table], "csv"))
-    table,size,row,column,value
-    main,1k,en-fr,FIPP,0.69123
-    <BLANKLINE>
-    """
+    """Return tables as text, in one of `FORMATS`."""
     check_format(format)
     if format == "json":
         return to_json([asdict(table) for table in tables])

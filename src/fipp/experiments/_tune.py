@@ -52,11 +52,6 @@ class SettingScore:
     behind_error : float
         Standard error of ``behind``. All settings are tried on the same words, so this is much smaller than
         ``standard_error``, and it decides whether a difference means anything.
-
-    Examples
-    --------
-    >>> SettingScore({"lam": 1.0}, 0.5, 0.02, 0.001, 0.002).within_error
-    True
     """
 
     params: dict[str, Any]

@@ -16,8 +16,7 @@ from fipp.exceptions import FippError
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield an empty temporary file beside ``path``; move it there if the block succeeds, otherwise remove it.
 
-    Anyone who reads ``path`` meanwhile, or after a crash, sees the old file or the new one, never half of one. The
-    folder must exist. A symbolic link is kept: the file it points to is replaced. So are the permissions of a file.
+    Readers see the old file or the new one, never half of one. A symbolic link and the file's permissions are kept.
     """
     target = _resolve_target(path)
     temporary = _create_beside(target)
@@ -31,12 +30,15 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    _flush_folder(target.parent)
+    # The move is recorded in the folder itself. Windows cannot open a folder, and does not need this.
+    if hasattr(os, "O_DIRECTORY"):
+        with suppress(OSError):
+            flush_to_disk(target.parent, os.O_RDONLY | os.O_DIRECTORY)
 
 
-def flush_to_disk(path: Path) -> None:
+def flush_to_disk(path: Path, flags: int = os.O_RDWR) -> None:
     """Wait until the contents of ``path`` would survive a power cut."""
-    descriptor = os.open(path, os.O_RDWR)
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:
@@ -61,14 +63,3 @@ def _create_beside(target: Path) -> Path:
     except OSError as error:
         raise FippError(f"cannot write in the folder {target.parent}: {error.strerror}") from error
     return temporary
-
-
-def _flush_folder(folder: Path) -> None:
-    # The move is recorded in the folder itself. Windows cannot open a folder, and does not need this.
-    if hasattr(os, "O_DIRECTORY"):
-        with suppress(OSError):
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)

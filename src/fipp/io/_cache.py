@@ -1,4 +1,4 @@
-"""Vectors that were parsed once, stored in a form that can be mapped into memory the next time.
+"""Loading vectors: parsed once, then stored in a form that can be mapped into memory the next time.
 
 A cache file holds a JSON header with its checksum, the words as one text, and the matrix, which begins at a multiple
 of the page size. It is used only for the very file it was made from: the same path, size and times (including the time
@@ -27,7 +27,9 @@ from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._report import Finding, Kind, LoadReport, counted
 from fipp.io._rows import float_type
-from fipp.io._table import Table
+from fipp.io._stream import Source
+from fipp.io._table import Options, Table
+from fipp.io.formats import Format, format_to_read
 from fipp.linalg import parse_memory
 
 SMALLEST_BYTES = 1 << 20
@@ -61,6 +63,68 @@ def cache_folder() -> Path | None:
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "fipp"
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "fipp"
+
+
+def load_table(
+    place: str | os.PathLike[str] | BinaryIO, options: Options, use_cache: bool | str | os.PathLike[str]
+) -> Table:
+    """Read a file or folder; ``use_cache`` is ``cache`` of `Vectors.load`."""
+    with Source(place, options.max_bytes) as source:
+        chosen = format_to_read(source)
+        cache = _cache_for(source, chosen, options, use_cache)
+        if cache is not None:
+            # A cache of the whole file has the wanted words; a cache of its beginning may not.
+            table = cache.load(options.limit if options.words is None else None, options.strict)
+            if table is not None and options.words is None:
+                return table
+            if table is not None and _is_clean(table):
+                return _select(table, options)
+        table = _read_source(source, chosen, options)
+    # A cache holds rows, but not what composes vectors for other words.
+    if cache is not None and options.words is None and table.composer is None:
+        cache.store(table, options.limit)
+    return table
+
+
+def _cache_for(
+    source: Source, chosen: Format, options: Options, use_cache: bool | str | os.PathLike[str]
+) -> Cache | None:
+    """Return the cache of a file that is slow to read: text, or anything compressed."""
+    if not use_cache or not source.is_path or not source.path.is_file():
+        return None
+    if not chosen.streams and source.compression is None:
+        return None
+    folder = cache_folder() if use_cache is True else Path(use_cache)
+    if folder is None or source.path.stat().st_size < SMALLEST_BYTES // 8:
+        return None
+    with suppress(OSError):
+        return Cache(source.path, folder, {"dtype": options.dtype.name, "encoding_errors": options.encoding_errors})
+    return None
+
+
+def _read_source(source: Source, chosen: Format, options: Options) -> Table:
+    """Read, and do what the reader cannot: select words, convert to the type asked for."""
+    selects = options.words is None or chosen.selects
+    asked = options if selects else replace(options, limit=None, words=None)
+    if chosen.streams:
+        table = chosen.read(source, asked)
+    else:
+        with source.as_file() as path:
+            table = chosen.read(path, asked)
+    if not selects:
+        table = _select(table, options)
+    return table if table.matrix.dtype == options.dtype else table.astype(options.dtype)
+
+
+def _select(table: Table, options: Options) -> Table:
+    """Keep the wanted words, in the order of the file."""
+    wanted = options.words or ()
+    rows = sorted(table.index[word] for word in wanted if word in table.index)
+    chosen = table.take(rows[: options.limit])
+    if table.report is None:
+        return chosen
+    contents = f"{counted(len(chosen), 'word')} x {chosen.dim} of {len(wanted):,} asked for"
+    return replace(chosen, report=replace(table.report, contents=contents))
 
 
 @dataclass(frozen=True)
@@ -124,7 +188,7 @@ class Cache:
         with suppress(OSError, ValueError):  # a full disk, a folder without permission, a FippError
             if self._fingerprint.is_settled and Fingerprint.of(self._path) == self._fingerprint:
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                largest = _largest_total()
+                largest = parse_memory(os.environ.get("FIPP_CACHE_SIZE") or DEFAULT_CACHE_SIZE)
                 if table.matrix.nbytes < largest and table.matrix.nbytes < _free_bytes(self._folder) // 2:
                     place = self._place(limit)
                     with atomic_path(place) as temporary, open(temporary, "wb") as file:
@@ -238,11 +302,6 @@ def _first(table: Table, limit: int) -> Table:
     if head.report is None:
         return head
     return replace(head, report=LoadReport(head.report.path, f"{counted(len(head), 'word')} x {head.dim}"))
-
-
-def _largest_total() -> int:
-    chosen = os.environ.get("FIPP_CACHE_SIZE")
-    return DEFAULT_CACHE_SIZE if not chosen else parse_memory(chosen)
 
 
 def _free_bytes(folder: Path) -> int:

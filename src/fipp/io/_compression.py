@@ -77,37 +77,27 @@ def _is_bz2(opening: bytes) -> bool:
     return opening.startswith(b"BZh") and opening[4:10] in (b"1AY&SY", b"\x17rE8P\x90")
 
 
+# fmt: off
 COMPRESSIONS = (
     Compression(
-        "gzip",
-        ".gz",
-        lambda opening: opening.startswith(b"\x1f\x8b"),
-        _GzipDecoder,
+        "gzip", ".gz", lambda opening: opening.startswith(b"\x1f\x8b"), _GzipDecoder,
         # Neither name nor time in the header, so that equal vectors give equal bytes.
         lambda file: gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0),
     ),
     Compression(
-        "bzip2",
-        ".bz2",
-        _is_bz2,
-        lambda: _module("bz2").BZ2Decompressor(),
-        lambda file: _module("bz2").BZ2File(file, "wb"),
+        "bzip2", ".bz2", _is_bz2,
+        lambda: _module("bz2").BZ2Decompressor(), lambda file: _module("bz2").BZ2File(file, "wb"),
     ),
     Compression(
-        "xz",
-        ".xz",
-        lambda opening: opening.startswith(b"\xfd7zXZ\x00"),
+        "xz", ".xz", lambda opening: opening.startswith(b"\xfd7zXZ\x00"),
         lambda: _module("lzma").LZMADecompressor(memlimit=_DICTIONARY_BYTES),
         lambda file: _module("lzma").LZMAFile(file, "wb"),
     ),
     Compression(
-        "zstd",
-        ".zst",
-        _is_zstd,
-        lambda: _zstd().ZstdDecompressor(),
-        lambda file: _zstd().ZstdFile(file, "wb"),
+        "zstd", ".zst", _is_zstd, lambda: _zstd().ZstdDecompressor(), lambda file: _zstd().ZstdFile(file, "wb"),
     ),
 )
+# fmt: on
 
 
 def compression_of(opening: bytes) -> Compression | None:
@@ -121,10 +111,7 @@ def compression_named(name: str) -> Compression | None:
 
 
 def decompressed(chunks: Iterator[bytes], compression: Compression, name: str, size: int) -> Iterator[bytes]:
-    """Yield the decompressed contents of ``chunks``, at most ``size`` bytes at a time; ``name`` is for errors.
-
-    Several streams in one file, as parallel compressors write them, are read one after the other.
-    """
+    """Yield the decompressed contents of ``chunks``, of one stream or several, at most ``size`` bytes at a time."""
     decoder = compression.decoder()
     data = next(chunks, b"")
     try:

@@ -81,13 +81,14 @@ class Lookup:
         parts = [f"{self.found:,} of {counted(self.total, 'pair')} found ({_percent(self.coverage)})"]
         if self.duplicates:
             parts.append(f"{counted(self.duplicates, 'duplicate')} left out")
-        for side, number, examples in [
-            ("source", self.missing_source, self.missing_source_examples),
-            ("target", self.missing_target, self.missing_target_examples),
-        ]:
+        for side, number in [("source", self.missing_source), ("target", self.missing_target)]:
             if number:
-                parts.append(f"not in the {side}: {number:,}, such as {', '.join(map(quoted, examples))}")
+                parts.append(f"not in the {side}: {number:,}, such as {self._examples(side)}")
         return "; ".join(parts)
+
+    def _examples(self, side: str) -> str:
+        words = self.missing_source_examples if side == "source" else self.missing_target_examples
+        return ", ".join(map(quoted, words))
 
     def hint(self) -> str | None:
         """Return what may be wrong if few pairs were found; None if no cause is known."""
@@ -114,9 +115,9 @@ class Lookup:
         if self.found:
             return self
         message = f"none of the {self.total:,} pairs of the dictionary was found in both vocabularies"
-        for side, examples in [("source", self.missing_source_examples), ("target", self.missing_target_examples)]:
-            if examples:
-                message += f"; not in the {side}: {', '.join(map(quoted, examples))}"
+        for side in ("source", "target"):
+            if examples := self._examples(side):
+                message += f"; not in the {side}: {examples}"
         hint = self.hint()
         raise FippError(f"{message}. Hint: {hint}" if hint else message)
 

@@ -15,7 +15,7 @@ from safetensors.numpy import save
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
-from fipp.io._stream import check_readable
+from fipp.io._stream import check_readable, explained
 
 FORMAT = 1
 """The version of the format; increased when an older fipp could not read a file correctly."""
@@ -26,20 +26,7 @@ Array = npt.NDArray[Any]
 
 
 def write_model(path: str | os.PathLike[str], tensors: Mapping[str, npt.ArrayLike], header: Mapping[str, Any]) -> None:
-    """Write arrays and a header to a safetensors file, atomically; equal input gives equal bytes.
-
-    The arrays are finite real numbers or booleans. The header is anything that JSON can hold, except that the key
-    ``format`` is added by this function.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "model.safetensors")
-    >>> write_model(path, {"map": np.eye(2)}, {"method": "fipp"})
-    >>> tensors, header = read_model(path)
-    >>> tensors["map"].shape, header
-    ((2, 2), {'method': 'fipp'})
-    """
+    """Write finite arrays and a JSON header to a safetensors file, atomically; equal input gives equal bytes."""
     arrays = {name: _checked(name, np.asarray(array), path) for name, array in tensors.items()}
     # One metadata key only: safetensors does not promise an order for several.
     contents = save(arrays, metadata={_KEY: _encode_header(header, path)})
@@ -48,19 +35,14 @@ def write_model(path: str | os.PathLike[str], tensors: Mapping[str, npt.ArrayLik
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Read the arrays and the header that `write_model` wrote.
-
-    Raises a FippError if the file is missing or damaged, or was not written by fipp or by a newer version of it.
-    """
+    """Read the arrays and the header that `write_model` wrote, in this version of fipp or an older one."""
     path = Path(path)
     check_readable(path)
-    try:
-        # safe_open checks sizes against the file before any array is made.
-        with safe_open(path, framework="numpy") as file:
-            header = _decode_header((file.metadata() or {}).get(_KEY), path)
-            tensors = {name: _checked(name, file.get_tensor(name), path) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, TypeError, AttributeError) as error:
-        raise FippError(f"{path} is not a whole safetensors file: {error}") from error
+    errors = (SafetensorError, OSError, TypeError, AttributeError)
+    # safe_open checks sizes against the file before any array is made.
+    with explained(path, "is not a whole safetensors file", *errors), safe_open(path, framework="numpy") as file:
+        header = _decode_header((file.metadata() or {}).get(_KEY), path)
+        tensors = {name: _checked(name, file.get_tensor(name), path) for name in file.keys()}  # noqa: SIM118
     return tensors, header
 
 

@@ -36,16 +36,11 @@ class Ngrams(NamedTuple):
     ends: Numbers
     owners: Numbers
 
-    def texts(self) -> list[bytes]:
-        """Return the n-grams as bytes."""
-        return [self.buffer[start:end].tobytes() for start, end in zip(self.starts, self.ends, strict=True)]
-
 
 def character_ngrams(words: Sequence[bytes], shortest: int, longest: int, *, ends_alone: bool = False) -> Ngrams:
-    """List the n-grams of words that already carry their boundary marks.
+    """List the n-grams, in UTF-8 characters, of words that already carry their boundary marks.
 
-    Characters are those of UTF-8; invalid bytes belong to the character before them. The first and the last character
-    are the marks, and count as n-grams of length 1 only with ``ends_alone``.
+    A mark alone is an n-gram of length 1 only with ``ends_alone``. Invalid bytes belong to the character before them.
     """
     buffer = np.frombuffer(b"".join(words), dtype=np.uint8)
     is_start = (buffer & 0xC0) != 0x80
@@ -73,13 +68,7 @@ def character_ngrams(words: Sequence[bytes], shortest: int, longest: int, *, end
 
 
 def mean_rows(matrix: npt.NDArray[np.float32], rows: Numbers, owners: Numbers, count: int) -> FloatMatrix:
-    """Return the mean of each owner's rows of ``matrix``, zero for an owner without rows.
-
-    Examples
-    --------
-    >>> mean_rows(np.array([[1, 2], [3, 4]], dtype=np.float32), np.array([0, 1, 1]), np.array([0, 0, 2]), 3)
-    array([[2., 3.], [0., 0.], [3., 4.]], dtype=float32)
-    """
+    """Return the mean of each owner's rows of ``matrix``, zero for an owner without rows."""
     used, places = np.unique(rows, return_inverse=True)
     shares = np.bincount(owners, minlength=count)
     # Copy only the rows that are used: the matrix may be larger than memory.
@@ -99,17 +88,7 @@ class Composed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FastTextNgrams:
-    """fastText's table: n-grams of ``<word>``, hashed by FNV-1a into buckets.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (words + buckets, d)
-        One row per word, then one per bucket.
-    offset : int
-        The number of rows before the first bucket.
-    buckets, shortest, longest : int
-        The number of buckets, and the lengths of the n-grams in characters.
-    """
+    """fastText's table: n-grams of ``<word>``, hashed by FNV-1a into buckets, which follow ``offset`` rows of words."""
 
     matrix: npt.NDArray[np.float32]
     offset: int
@@ -138,18 +117,7 @@ class FastTextNgrams:
 class FloretNgrams:
     """floret's table: the marked word and each of its n-grams are hashed by MurmurHash3 into a few rows.
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (buckets, d)
-        One row per bucket.
-    shortest, longest : int
-        The lengths of the n-grams in characters.
-    hashes, seed : int
-        The number of rows per n-gram, and the seed of the hash function.
-    begin, end : bytes
-        The marks around a word.
-    ends_alone : bool
-        Whether a mark alone is an n-gram, as in spaCy but not in floret.
+    With ``ends_alone``, a mark alone is an n-gram, as in spaCy but not in floret.
     """
 
     matrix: npt.NDArray[np.float32]
@@ -167,12 +135,11 @@ class FloretNgrams:
 
         def rows_of(block: slice) -> tuple[Numbers, Numbers]:
             marked = [self.begin + word + self.end for word in words[block]]
-            whole = character_ngrams(marked, 1, 0)
             grams = character_ngrams(marked, self.shortest, self.longest, ends_alone=self.ends_alone)
             lengths = np.fromiter(map(len, marked), dtype=np.int64, count=len(marked))
             ends = np.cumsum(lengths)
             starts = np.append(ends - lengths, grams.starts)
-            hashed = hash_spans(whole.buffer, starts, np.append(ends, grams.ends), function)
+            hashed = hash_spans(grams.buffer, starts, np.append(ends, grams.ends), function)
             rows = hashed[:, : self.hashes].astype(np.int64) % len(self.matrix)
             owners = np.append(np.arange(len(marked)), grams.owners)
             return rows.ravel(), np.repeat(owners, self.hashes)
@@ -184,10 +151,7 @@ Composer = FastTextNgrams | FloretNgrams
 
 
 def _compose(
-    matrix: FloatMatrix,
-    words: Sequence[bytes],
-    per_byte: int,
-    rows_of: Callable[[slice], tuple[Numbers, Numbers]],
+    matrix: FloatMatrix, words: Sequence[bytes], per_byte: int, rows_of: Callable[[slice], tuple[Numbers, Numbers]]
 ) -> Composed:
     """Compute the means block by block; ``rows_of`` returns the rows for a block of words, and their owners."""
     result = np.empty((len(words), matrix.shape[1]), dtype=np.float32)
@@ -215,14 +179,7 @@ def _blocks(words: Sequence[bytes], per_byte: int) -> Iterator[slice]:
 def hash_spans(
     buffer: Bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], function: Callable[[Bytes], Hashes]
 ) -> Hashes:
-    """Hash spans of ``buffer``; ``function`` hashes inputs of one length, the rows of a matrix.
-
-    Examples
-    --------
-    >>> buffer = np.frombuffer(b"catdog!", dtype=np.uint8)
-    >>> hash_spans(buffer, np.array([0, 3, 0]), np.array([3, 7, 3]), fnv1a)
-    array([ 108289031, 3739338232,  108289031], dtype=uint64)
-    """
+    """Hash spans of ``buffer``; ``function`` hashes inputs of one length, the rows of a matrix."""
     lengths = ends - starts
     order = np.argsort(lengths, kind="stable")
     sorted_lengths = lengths[order]
@@ -240,13 +197,7 @@ def hash_spans(
 
 
 def fnv1a(rows: Bytes) -> Hashes:
-    """Hash each row to 32 bits as fastText does: FNV-1a, with bytes above 127 as negative numbers.
-
-    Examples
-    --------
-    >>> fnv1a(np.frombuffer(b"a", dtype=np.uint8)[np.newaxis]) == 0xE40C292C
-    array([ True])
-    """
+    """Hash each row to 32 bits as fastText does: FNV-1a, with bytes above 127 as negative numbers."""
     state = np.full(len(rows), 2166136261, dtype=np.uint32)
     for column in rows.view(np.int8).T.astype(np.int32).view(np.uint32):
         state = (state ^ column) * np.uint32(16777619)
@@ -254,13 +205,7 @@ def fnv1a(rows: Bytes) -> Hashes:
 
 
 def murmur3(rows: Bytes, seed: int) -> Hashes:
-    """Hash each row to four 32-bit numbers: MurmurHash3_x64_128.
-
-    Examples
-    --------
-    >>> murmur3(np.frombuffer(b"hello", dtype=np.uint8)[np.newaxis], 0)[0, :2].tolist() == [0x41BD9B02, 0xCBD8A7B3]
-    True
-    """
+    """Hash each row to four 32-bit numbers: MurmurHash3_x64_128."""
     c1, c2 = _U64(0x87C37B91114253D5), _U64(0x4CF5AD432745937F)
     length = rows.shape[1]
     words = _as_words(rows, 16)
@@ -288,13 +233,7 @@ def murmur3(rows: Bytes, seed: int) -> Hashes:
 
 
 def murmur2(rows: Bytes, seed: int = 1) -> Hashes:
-    """Hash each row to 64 bits: MurmurHash64A, which spaCy uses as the key of a word.
-
-    Examples
-    --------
-    >>> murmur2(np.frombuffer(b"coffee", dtype=np.uint8)[np.newaxis]).tolist()  # as in spaCy's manual
-    [3197928453018144401]
-    """
+    """Hash each row to 64 bits: MurmurHash64A, which spaCy uses as the key of a word."""
     m, shift = _U64(0xC6A4A7935BD1E995), _U64(47)
     length = rows.shape[1]
     words = _as_words(rows, 8)

@@ -31,13 +31,7 @@ DOUBTFUL = Kind(
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of defect in a file: how often it occurs, and where first.
-
-    Examples
-    --------
-    >>> str(Finding(RAGGED, 3, "line 1402, 'foo bar', 299 numbers"))
-    "3 ragged rows (first: line 1402, 'foo bar', 299 numbers)"
-    """
+    """One kind of defect in a file: how often it occurs, and where first."""
 
     kind: Kind
     count: int
@@ -83,11 +77,7 @@ class LoadReport:
         """Return one line with what a person should know; None if there is nothing."""
         remarks = [
             f"{verb} {', '.join(map(str, findings))}"
-            for verb, findings in [
-                ("skipped", self.skipped),
-                ("repaired", self.repaired),
-                ("kept", self.doubtful),
-            ]
+            for verb, findings in [("skipped", self.skipped), ("repaired", self.repaired), ("kept", self.doubtful)]
             if findings
         ]
         remarks += self.notes
@@ -171,22 +161,10 @@ class Inspector:
 
 
 def quoted(word: str, longest: int = 60) -> str:
-    """Quote a word for a message, shortened if it is long.
-
-    Examples
-    --------
-    >>> quoted("foo"), quoted("a" * 100, longest=5)
-    ("'foo'", "'aaaaa…'")
-    """
+    """Quote a word for a message, shortened if it is long."""
     return repr(word if len(word) <= longest else word[:longest] + "…")
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number and its noun, singular or plural.
-
-    Examples
-    --------
-    >>> counted(1, "pair"), counted(2000, "pair")
-    ('1 pair', '2,000 pairs')
-    """
+    """Return a number and its noun, singular or plural: ``1 pair``, ``2,000 pairs``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

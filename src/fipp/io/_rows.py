@@ -47,24 +47,12 @@ def as_floats(matrix: npt.ArrayLike, dtype: npt.DTypeLike = np.float32) -> Float
 
 
 def blocks(count: int, dimensions: int) -> Iterator[slice]:
-    """Split ``count`` rows into slices of about a million numbers.
-
-    Examples
-    --------
-    >>> list(blocks(5, 500_000))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """Split ``count`` rows into slices of about a million numbers."""
     return row_blocks(count, max(1, _BLOCK_NUMBERS // dimensions))
 
 
 def rows_not_finite(matrix: FloatMatrix) -> Iterator[int]:
-    """Yield the numbers of rows that contain a NaN or an infinity.
-
-    Examples
-    --------
-    >>> list(rows_not_finite(np.array([[0, 1], [np.nan, 0], [0, np.inf]], dtype=np.float32)))
-    [1, 2]
-    """
+    """Yield the numbers of rows that contain a NaN or an infinity."""
     for block in blocks(*matrix.shape):
         good = np.isfinite(matrix[block]).all(axis=1)
         if not good.all():
@@ -83,8 +71,7 @@ def keep_freed_pages() -> None:
 class RowCollector:
     """Collects blocks of rows, whose number is not known beforehand, into one matrix.
 
-    Rows are kept in chunks, and each chunk is freed once it has been copied, so that the peak is the matrix and one
-    chunk, not twice the matrix.
+    Each chunk of rows is freed once it has been copied: the peak is the matrix and one chunk, not twice the matrix.
     """
 
     def __init__(self, dimensions: int, chunk_bytes: int = _CHUNK_BYTES, dtype: npt.DTypeLike = np.float32) -> None:

@@ -13,14 +13,7 @@ from typing import Any, BinaryIO
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
-from fipp.io._compression import (
-    COMPRESSIONS,
-    Compression,
-    compressing,
-    compression_named,
-    compression_of,
-    decompressed,
-)
+from fipp.io._compression import COMPRESSIONS, Compression, compressing, compression_named, compression_of, decompressed
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 DEFAULT_MAX_BYTES = 64 << 30
@@ -38,16 +31,8 @@ _CHUNK_BYTES = 1 << 20
 class Source:
     """A path, a binary file object or standard input (``"-"``), to be read once, from the start.
 
-    Compressed bytes (gzip, bzip2, xz or Zstandard, detected from the content) are decompressed as they are read, about
-    a megabyte at a time; more than ``max_bytes`` in all raise a FippError. A file object is read from its current
-    position and left open. If ``is_path`` is false, ``path`` is only a name for messages.
-
-    Examples
-    --------
-    >>> import gzip, io
-    >>> with Source(io.BytesIO(gzip.compress(b"cat 1 2"))) as source:
-    ...     source.peek(3), source.compression.name, b"".join(source.chunks())
-    (b'cat', 'gzip', b'cat 1 2')
+    Compressed bytes are detected and decompressed as they are read; more than ``max_bytes`` in all raise a FippError. A
+    file object is left open. If ``is_path`` is false, ``path`` is only a name for messages.
     """
 
     def __init__(self, place: str | os.PathLike[str] | BinaryIO, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
@@ -149,6 +134,17 @@ class Source:
         return self._rest
 
 
+@contextmanager
+def explained(path: Path, problem: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn errors that a damaged file causes, except FippErrors, into a FippError that says what it is."""
+    try:
+        yield
+    except FippError:
+        raise
+    except errors as error:
+        raise FippError(f"{path} {problem}: {error}") from error
+
+
 def check_readable(path: Path) -> None:
     """Raise a FippError unless ``path`` is an existing file."""
     if path.is_dir():
@@ -160,10 +156,7 @@ def check_readable(path: Path) -> None:
 def read_blocks(
     place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int = DEFAULT_MAX_BYTES
 ) -> Generator[bytes, None, None]:
-    r"""Yield blocks of whole lines, each line ending in ``\n``, about a megabyte at a time.
-
-    A byte order mark at the start is dropped.
-    """
+    r"""Yield blocks of whole lines, each ending in ``\n``, about a megabyte at a time, without a byte order mark."""
     with place if isinstance(place, Source) else Source(place, max_bytes) as source:
         if source.peek(2) in (b"\xff\xfe", b"\xfe\xff"):
             raise FippError(f"{source.path} is UTF-16 text; save it as UTF-8")
@@ -196,10 +189,9 @@ def _check_line(length: int, source: Source) -> None:
 def read_batches(
     place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int = DEFAULT_MAX_BYTES
 ) -> Generator[list[bytes], None, None]:
-    r"""Yield lists of lines, without their ``\n``, about a megabyte at a time.
+    r"""Yield the lines of `read_blocks` as lists, without their ``\n``; the ``\r`` of CRLF is left to the caller.
 
-    Only ``\n`` ends a line, because words of real vocabularies contain the other line breaks of Unicode. A byte order
-    mark at the start is dropped; the ``\r`` of CRLF is left to the caller.
+    Only ``\n`` ends a line, because words of real vocabularies contain the other line breaks of Unicode.
     """
     for block in read_blocks(place, max_bytes):
         lines = block.split(b"\n")
@@ -219,13 +211,7 @@ def open_for_writing(path: Path) -> Iterator[BinaryIO]:
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that names the format, in lower case, ignoring ``.gz`` and the like.
-
-    Examples
-    --------
-    >>> suffix_of(Path("wiki.hr.VEC.gz")), suffix_of(Path("pairs.csv")), suffix_of(Path("x.vec.zst"))
-    ('.vec', '.csv', '.vec')
-    """
+    """Return the suffix that names the format, in lower case: ``.vec`` for ``wiki.hr.VEC.gz``."""
     return Path(_without_compression(path.name.lower())).suffix
 
 
@@ -237,10 +223,7 @@ def _without_compression(name: str) -> str:
 
 
 def encoded(word: str, path: Path, forbidden: str) -> bytes:
-    """Encode a word for a file; raise a FippError if it contains a ``forbidden`` character.
-
-    A word read with ``encoding_errors="surrogateescape"`` is restored to its original bytes.
-    """
+    """Encode a word without ``forbidden`` characters; surrogate escapes become the bytes they were read from."""
     if any(character in word for character in forbidden):
         raise FippError(f"the word {word!r} cannot be written to {path}: it contains one of {forbidden!r}")
     try:
@@ -273,7 +256,5 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
 def read_json(path: Path, max_bytes: int) -> Any:
     """Return the contents of a JSON file of at most ``max_bytes``."""
     content = read_bytes(path, max_bytes)
-    try:
+    with explained(path, "is not JSON", ValueError, RecursionError):
         return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FippError(f"{path} is not JSON: {error}") from error

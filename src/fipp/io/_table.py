@@ -17,9 +17,8 @@ import numpy.typing as npt
 from fipp.exceptions import FippError, warn
 from fipp.io._ngrams import Composer
 from fipp.io._report import DUPLICATE, NOT_FINITE, Inspector, LoadReport, counted, quoted
-from fipp.io._rows import FloatMatrix, as_floats, float_type, rows_not_finite
+from fipp.io._rows import FloatMatrix, as_floats, rows_not_finite
 from fipp.io._stream import DEFAULT_MAX_BYTES
-from fipp.linalg import parse_memory
 
 _FLOAT32: np.dtype[Any] = np.dtype(np.float32)
 _ENCODING_ERRORS = ("replace", "strict", "surrogateescape")
@@ -44,49 +43,31 @@ class Options:
     max_bytes: int = DEFAULT_MAX_BYTES
     max_memory: int | None = None
 
-    @classmethod
-    def checked(
-        cls,
-        *,
-        limit: int | None,
-        strict: bool,
-        words: Iterable[str] | None,
-        dtype: npt.DTypeLike,
-        encoding_errors: str,
-        max_bytes: int,
-        max_memory: int | float | str | None,
-    ) -> Options:
-        """Check and convert what a user passed to `Vectors.load`."""
-        if limit is not None and limit < 1:
-            raise FippError(f"limit must be at least 1, not {limit}")
-        if encoding_errors not in _ENCODING_ERRORS:
-            raise FippError(f"encoding_errors must be one of {', '.join(_ENCODING_ERRORS)}, not {encoding_errors!r}")
-        if isinstance(words, str):
-            raise FippError(f"words takes several words; for one write words=[{words!r}]")
-        wanted = None if words is None else tuple(dict.fromkeys(words))
-        for word in wanted or ():
-            if not isinstance(word, str):
-                raise FippError(f"words must be text, but one is {word!r}")
-        memory = None if max_memory is None else parse_memory(max_memory)
-        return cls(limit, strict, wanted, float_type(dtype), encoding_errors, max_bytes, memory)
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise FippError(f"limit must be at least 1, not {self.limit}")
+        if self.encoding_errors not in _ENCODING_ERRORS:
+            raise FippError(
+                f"encoding_errors must be one of {', '.join(_ENCODING_ERRORS)}, not {self.encoding_errors!r}"
+            )
+
+
+def wanted_words(words: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Return each word once; raise a FippError if they are one text, or not text."""
+    if isinstance(words, str):
+        raise FippError(f"words takes several words; for one write words=[{words!r}]")
+    wanted = None if words is None else tuple(dict.fromkeys(words))
+    for word in wanted or ():
+        if not isinstance(word, str):
+            raise FippError(f"words must be text, but one is {word!r}")
+    return wanted
 
 
 @dataclass(eq=False)
 class Table:
     """Unique words, a finite read-only matrix with one row per word, and what the reader reported.
 
-    Attributes
-    ----------
-    words : tuple of str
-        The words in the order of the rows.
-    matrix : ndarray of shape (n, d)
-        Their vectors.
-    report : LoadReport or None
-        What the reader skipped or repaired.
-    composer : FastTextNgrams, FloretNgrams or None
-        Makes vectors for words that have no row.
-    rows_of_words : dict or None
-        The row of each word, if it is known already.
+    ``composer`` makes vectors for words without a row; ``rows_of_words`` is the index, if it is known already.
     """
 
     words: tuple[str, ...]
@@ -164,14 +145,7 @@ def compose(words: Sequence[str], composer: Composer) -> tuple[tuple[str, ...], 
 def assemble(words: Sequence[str], matrix: FloatMatrix, inspector: Inspector, limit: int | None = None) -> Table:
     """Make a table from the rows a reader found; skip and count rows with NaN or infinity, and repeated words.
 
-    The matrix needs a row for each word. It is copied only if a row is skipped.
-
-    Examples
-    --------
-    >>> rows = np.array([[1, 2], [3, 4], [np.nan, 6]], dtype=np.float32)
-    >>> table = assemble(["cat", "cat", "dog"], rows, Inspector(Path("x.bin"), strict=False))
-    >>> print(table.report.summary())
-    x.bin: 1 word x 2; skipped 1 row with NaN or infinity (row 2, 'dog'), 1 duplicate (row 1, 'cat')
+    The matrix is copied only if a row is skipped.
     """
     skipped = set()
     for row in rows_not_finite(matrix):
@@ -206,24 +180,12 @@ def check_size(count: int, dimensions: int, max_bytes: int, path: Path) -> None:
 
 
 def fold(word: str) -> str:
-    """Return the form of a word in which case and Unicode composition make no difference.
-
-    Examples
-    --------
-    >>> fold("STRASSE") == fold("Straße")
-    True
-    """
+    """Return the form of a word in which case and Unicode composition make no difference."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", word).casefold())
 
 
 class Variants:
-    """The rows of words by their composed form and by their folded form.
-
-    Examples
-    --------
-    >>> Variants(("Cat", "dog")).find("CAT", {"Cat": 0, "dog": 1})
-    0
-    """
+    """The rows of words by their composed form and by their folded form."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
         self._composed: dict[str, int] = {}

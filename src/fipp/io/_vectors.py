@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
-from fipp.io._load import load_table
+from fipp.io._cache import load_table
 from fipp.io._report import LoadReport, quoted
-from fipp.io._rows import FloatMatrix, as_floats, blocks, rows_not_finite
+from fipp.io._rows import FloatMatrix, as_floats, blocks, float_type, rows_not_finite
 from fipp.io._stream import DEFAULT_MAX_BYTES
-from fipp.io._table import Options, Table, Variants, WordNotFoundError, as_strings, index_of_unique
+from fipp.io._table import Options, Table, Variants, WordNotFoundError, as_strings, index_of_unique, wanted_words
 from fipp.io.formats import format_to_write
 from fipp.io.formats._gensim import from_gensim, to_gensim
 from fipp.io.formats._model2vec import from_model2vec
 from fipp.io.formats._spacy import from_spacy
+from fipp.linalg import parse_memory
 
 
 class Vectors:
@@ -38,11 +39,6 @@ class Vectors:
     dtype : {"float32", "float16", "float64"}
         The type of the numbers. Half precision takes half the memory; aligners compute with float32 either way.
 
-    Attributes
-    ----------
-    report : LoadReport or None
-        What was skipped or repaired when these vectors were read from a file.
-
     Examples
     --------
     >>> vectors = Vectors(["cat", "dog"], [[1.0, 0.0], [0.5, 2.0]])
@@ -55,10 +51,7 @@ class Vectors:
     """
 
     def __init__(
-        self,
-        words: Sequence[str] | npt.NDArray[np.str_],
-        matrix: npt.ArrayLike,
-        dtype: npt.DTypeLike = np.float32,
+        self, words: Sequence[str] | npt.NDArray[np.str_], matrix: npt.ArrayLike, dtype: npt.DTypeLike = np.float32
     ) -> None:
         rows = as_floats(matrix, dtype)
         names = as_strings(words)
@@ -147,16 +140,6 @@ class Vectors:
 
         A word is looked up as it is, then in composed Unicode (NFC, so that ``é`` is found whether it is one character
         or two), then in lower case, and finally in any case; the first matching row counts.
-
-        Parameters
-        ----------
-        words : iterable of str
-            The words to look up.
-
-        Returns
-        -------
-        ndarray of int64
-            A row for each word.
 
         Examples
         --------
@@ -297,15 +280,8 @@ class Vectors:
         ...     Vectors.load(file, words=["dog", "bird"]).words
         ('dog',)
         """
-        options = Options.checked(
-            limit=limit,
-            strict=strict,
-            words=words,
-            dtype=dtype,
-            encoding_errors=encoding_errors,
-            max_bytes=max_bytes,
-            max_memory=max_memory,
-        )
+        memory = None if max_memory is None else parse_memory(max_memory)
+        options = Options(limit, strict, wanted_words(words), float_type(dtype), encoding_errors, max_bytes, memory)
         return cls._from_table(load_table(path, options, cache))
 
     def save(self, path: str | os.PathLike[str]) -> None:

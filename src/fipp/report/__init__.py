@@ -6,7 +6,4 @@ from fipp.report._pairs import Panel, Picture, draw_picture, picture_of, plot_pa
 from fipp.report._paper import plot_paper
 
 # The names that are not listed here are for other rooms of fipp.
-__all__ = [
-    "plot_grid",
-    "plot_pairs",
-]
+__all__ = ["plot_grid", "plot_pairs"]

@@ -18,12 +18,7 @@ def matplotlib(module: str) -> Any:
 
 
 def check_figures() -> None:
-    """Raise the error that says what to install, before work whose result could not be drawn.
-
-    Examples
-    --------
-    >>> check_figures()
-    """
+    """Raise the error that says what to install, before work whose result could not be drawn."""
     for module in ("figure", "backends.backend_agg"):
         matplotlib(module)
 

@@ -13,7 +13,8 @@ from fipp.experiments import Tuning, format_settings, format_value
 from fipp.report._canvas import FONT, INK, MUTED, TARGET, check_figures, matplotlib, new_figure, save
 
 # From low to high: one hue, so that it can be read in grey too.
-_LOW, _HIGH = np.array([247, 250, 253]) / 255, np.array([27, 99, 181]) / 255
+_LOW, _HIGH = np.array([247, 250, 253]), np.array([27, 99, 181])
+_DARK = 0.55
 _CELL, _EDGE = (0.82, 0.46), 1.0
 _MAPS_PER_ROW = 3
 _GREEK = {"epsilon": "ε", "lam": "λ", "components": "components removed"}
@@ -21,20 +22,10 @@ _GREEK = {"epsilon": "ε", "lam": "λ", "components": "components removed"}
 
 @dataclass(frozen=True)
 class HeatMap:
-    """One heat map: a row for each value of one setting, a column for each value of another.
+    """A map with a row for each value of one setting and a column for each value of another.
 
-    Attributes
-    ----------
-    title : str
-        The settings that all cells share.
-    row_name, column_name : str
-        The settings along the axes; empty if there is only one.
-    rows, columns : list of str
-        Their values.
-    scores, shades : ndarray of shape (rows, columns)
-        The scores, and how dark each cell is, from 0 to 1.
-    best : tuple of int or None
-        Row and column of the chosen settings.
+    The title names the settings that all cells share, and ``row_name`` is empty if only one setting varies. Shades are
+    from 0 to 1; ``best`` is the row and column of the chosen settings.
     """
 
     title: str
@@ -46,21 +37,23 @@ class HeatMap:
     shades: NDArray[np.float64]
     best: tuple[int, int] | None
 
+    @property
+    def colours(self) -> NDArray[np.float64]:
+        """Red, green and blue of each cell, from 0 to 255."""
+        colours: NDArray[np.float64] = _LOW + self.shades[:, :, None] * (_HIGH - _LOW)
+        return colours
+
+    @property
+    def dark(self) -> NDArray[np.bool_]:
+        """Whether a cell is so dark that its score must be white."""
+        return self.shades > _DARK
+
 
 def heat_maps(tuning: Tuning) -> list[HeatMap]:
     """Lay a grid out: its last two settings with several values are the axes, the others make one map per combination.
 
     All maps share one scale of shades. It spans at least two standard errors of a difference, so that differences that
     are due to chance look small.
-
-    Examples
-    --------
-    >>> import fipp
-    >>> demo = fipp.datasets.load_demo()
-    >>> grid = {"components": [1, 2], "epsilon": [0.05], "lam": [0.5, 1.0]}
-    >>> tuning = fipp.tune(demo.source, demo.target, demo.seed, grid=grid, refit=False)
-    >>> [(heat_map.title, heat_map.rows, heat_map.columns) for heat_map in heat_maps(tuning)]
-    [('ε 0.05', ['1', '2'], ['0.5', '1'])]
     """
     varying = [name for name, values in tuning.grid.items() if len(values) > 1]
     axes = varying[-2:] if len(varying) > 1 else ["", *(varying or list(tuning.grid)[-1:])]
@@ -145,10 +138,9 @@ def plot_grid(tuning: Tuning, path: str | os.PathLike[str]) -> None:
 
 
 def _draw(axes: Any, heat_map: HeatMap) -> None:
-    colours = _LOW + heat_map.shades[:, :, None] * (_HIGH - _LOW)
-    axes.imshow(colours, aspect="auto", interpolation="nearest")
+    axes.imshow(heat_map.colours / 255, aspect="auto", interpolation="nearest")
     for (row, column), score in np.ndenumerate(heat_map.scores):
-        ink = "white" if heat_map.shades[row, column] > 0.55 else INK
+        ink = "white" if heat_map.dark[row, column] else INK
         axes.text(column, row, f"{score:.4f}", ha="center", va="center", fontsize=FONT - 0.5, color=ink)
     if heat_map.best is not None:
         corner = heat_map.best[1] - 0.5, heat_map.best[0] - 0.5

@@ -21,22 +21,7 @@ _Panel = tuple[str, Callable[[Any], None]]
 
 
 def plot_paper(cells: Sequence[Cell], records: Mapping[str, Record], folder: str | os.PathLike[str]) -> list[Path]:
-    """Draw what the tables ``spectrum``, ``products`` and ``sgd`` show, one PNG for each pair and size.
-
-    Parameters
-    ----------
-    cells : sequence of Cell
-        The plan.
-    records : dict
-        From `fipp.reproduce.run`.
-    folder : path
-        Where to write ``spectrum.en-fr.5k.png`` and so on; created if necessary.
-
-    Returns
-    -------
-    list of Path
-        The files that were written.
-    """
+    """Draw the tables ``spectrum``, ``products`` and ``sgd``, one PNG for each pair and size; return the files."""
     check_figures()
     Path(folder).mkdir(parents=True, exist_ok=True)
     written = []

@@ -6,16 +6,20 @@ tables = make_tables(cells, run(cells, "results.jsonl"), ["main"])
 """
 
 from fipp.reproduce._data import Data, SimilaritySet, discover
-from fipp.reproduce._paper import paper_pairs, printed, printed_similarity, printed_task
+from fipp.reproduce._paper import (
+    BLI,
+    INNER_PRODUCTS,
+    SPECTRUM,
+    TABLES,
+    VARIANTS,
+    paper_pairs,
+    printed,
+    printed_similarity,
+    printed_task,
+)
 from fipp.reproduce._plan import Cell, make_plan
 from fipp.reproduce._run import run, run_cell
-from fipp.reproduce._specs import BLI, INNER_PRODUCTS, SPECTRUM, TABLES, VARIANTS
 from fipp.reproduce._tables import make_tables
 
 # The names that are not listed here are for other rooms of fipp.
-__all__ = [
-    "discover",
-    "make_plan",
-    "make_tables",
-    "run",
-]
+__all__ = ["discover", "make_plan", "make_tables", "run"]

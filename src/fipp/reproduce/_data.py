@@ -42,18 +42,9 @@ class SimilaritySet:
 
 @dataclass(frozen=True)
 class Data:
-    """The files that were found.
+    """The vectors that were found, by language, and the dictionaries, by pair, part ("train" or "test") and size.
 
-    Attributes
-    ----------
-    vectors : dict
-        Files or folders of vectors by language code.
-    dictionaries : dict
-        Files by (pair, part, size), such as ``("en-fr", "train", "1k")``.
-    chosen : dict
-        The file to use, by language (``"en"``) or by pair and language (``"en-fr:en"``).
-    similarity : tuple of SimilaritySet
-        Word similarity files.
+    ``chosen`` holds the vectors to use, by language (``"en"``) or by pair and language (``"en-fr:en"``).
     """
 
     vectors: Mapping[str, list[Path]]
@@ -112,10 +103,7 @@ class Data:
 
 
 def discover(
-    vectors: str | Path,
-    dictionaries: str | Path,
-    choices: Iterable[str] = (),
-    similarity: str | Path | None = None,
+    vectors: str | Path, dictionaries: str | Path, choices: Iterable[str] = (), similarity: str | Path | None = None
 ) -> Data:
     """Find vectors, dictionaries and word similarity files.
 

@@ -15,8 +15,7 @@ from fipp.aligners import METHODS
 from fipp.exceptions import FippError
 from fipp.experiments import result_key
 from fipp.reproduce._data import Data, Dictionary, SimilaritySet
-from fipp.reproduce._paper import authors_settings
-from fipp.reproduce._specs import BLI, SIMILARITY, TABLES, VARIANTS, Variant, with_others
+from fipp.reproduce._paper import BLI, SIMILARITY, TABLES, VARIANTS, Variant, authors_settings, with_others
 
 _FILES = ("source", "target", "train", "test", "similarity")
 
@@ -132,13 +131,7 @@ def make_plan(
 
 
 def check_names(names: Sequence[str] | None, known: Iterable[str], what: str) -> list[str]:
-    """Return the names, or all known names if it is None; refuse others.
-
-    Examples
-    --------
-    >>> check_names(["main"], TABLES, "table")
-    ['main']
-    """
+    """Return the names, or all known names if it is None; refuse others."""
     known = list(known)
     unknown = [name for name in names or () if name not in known]
     if unknown:

@@ -26,8 +26,8 @@ from fipp.experiments import Record, attempt, run_cells, tune_arrays
 from fipp.io import Vectors
 from fipp.linalg import deviation_from_orthogonal, mean_and_scatter, single_threaded_blas
 from fipp.reproduce._data import SimilaritySet
+from fipp.reproduce._paper import BLI, INNER_PRODUCTS, SCIKIT_CCA, SIMILARITY, SPECTRUM, ScikitCCA
 from fipp.reproduce._plan import Cell
-from fipp.reproduce._specs import BLI, INNER_PRODUCTS, SCIKIT_CCA, SIMILARITY, SPECTRUM, ScikitCCA
 
 Rows = dict[str, dict[str, float | str | None]]
 """Figures by row and name."""

@@ -7,9 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from fipp.experiments import Note, Record, Table, Value
-from fipp.reproduce._paper import printed, printed_similarity
+from fipp.reproduce._paper import (
+    BLI,
+    SIMILARITY,
+    TABLES,
+    VARIANTS,
+    Column,
+    TableSpec,
+    printed,
+    printed_similarity,
+    with_others,
+)
 from fipp.reproduce._plan import Cell, check_names
-from fipp.reproduce._specs import BLI, SIMILARITY, TABLES, VARIANTS, Column, TableSpec, with_others
 
 _BESIDE = ", paper"
 _ENGLISH_TURKISH = ", paper (en-tr)"

@@ -21,20 +21,21 @@ if TYPE_CHECKING:
     from fipp.tasks._torch_networks import TopicCNN
 
 
+def _f1(*counts: Any) -> NDArray[np.float64]:
+    """Return F1 = 2r / (2r + w + m) from counts of right, wrong and missed decisions; 0 where there are none."""
+    right, wrong, missed = counts
+    whole = np.asarray(2 * right + wrong + missed, dtype=np.float64)
+    return np.divide(2 * right, whole, out=np.zeros_like(whole), where=whole > 0)
+
+
 @dataclass(frozen=True)
 class DocumentResult(TransferResult):
-    """Predicted topics of documents beside the true ones.
+    """Predicted topics of documents beside the true ones; `TransferResult` describes the other attributes.
 
     Attributes
     ----------
-    predicted : ndarray of bool of shape (texts, topics)
-        Whether each text was predicted to be about each topic.
-    labels : ndarray of int8 of the same shape
-        1, 0, or -1 where it does not count.
-    classifier : str
-        The name of the classifier.
-    training, test : Coverage
-        How many words of the source's and the target's texts had vectors.
+    predicted, labels : ndarray of bool and int8, shape (texts, topics)
+        Whether each text is about each topic; the label -1 does not count.
     topics : tuple of str
         Names of the columns.
 
@@ -48,11 +49,12 @@ class DocumentResult(TransferResult):
     """
 
     topics: tuple[str, ...]
+    _score = staticmethod(_f1)
 
     @property
     def micro_f1(self) -> float:
         """F1 of the decisions of all topics together: the measure of the paper."""
-        return float(_f1(*self._totals()))
+        return float(_f1(*self._decisions().sum(axis=(1, 2))))
 
     @property
     def macro_f1(self) -> float:
@@ -62,13 +64,13 @@ class DocumentResult(TransferResult):
     @property
     def precision(self) -> float:
         """The share of the predicted topics that are right."""
-        right, wrong, _ = self._totals()
+        right, wrong, _ = self._decisions().sum(axis=(1, 2))
         return float(right / (right + wrong)) if right + wrong else 0.0
 
     @property
     def recall(self) -> float:
         """The share of the true topics that were predicted."""
-        right, _, missed = self._totals()
+        right, _, missed = self._decisions().sum(axis=(1, 2))
         return float(right / (right + missed)) if right + missed else 0.0
 
     @property
@@ -85,16 +87,8 @@ class DocumentResult(TransferResult):
         yes, no = self.labels == 1, self.labels == 0
         return np.stack([self.predicted & yes, self.predicted & no, ~self.predicted & yes]).astype(np.int64)
 
-    def _totals(self) -> NDArray[np.int64]:
-        totals: NDArray[np.int64] = self._decisions().sum(axis=(1, 2))
-        return totals
-
     def _counts(self) -> list[NDArray[np.int64]]:
         return list(self._decisions().sum(axis=2))
-
-    @staticmethod
-    def _score(*sums: NDArray[np.int64]) -> NDArray[np.float64]:
-        return _f1(*sums)
 
     def _figures(self) -> dict[str, Any]:
         figures = {name: getattr(self, name) for name in ("micro_f1", "macro_f1", "precision", "recall")}
@@ -105,12 +99,6 @@ class DocumentResult(TransferResult):
             f"{self.classifier}: micro-averaged F1 {self.micro_f1:.4f}, macro {self.macro_f1:.4f}; "
             f"{len(self.labels):,} texts, {100 * self.test.share:.1f} % of their words have vectors"
         )
-
-
-def _f1(right: Any, wrong: Any, missed: Any) -> NDArray[np.float64]:
-    """Return F1 = 2r / (2r + w + m) from counts of right, wrong and missed decisions; 0 where there are none."""
-    whole = np.asarray(2 * right + wrong + missed, dtype=np.float64)
-    return np.divide(2 * right, whole, out=np.zeros_like(whole), where=whole > 0)
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

@@ -25,16 +25,7 @@ _LABELS = ("entailment", "neutral", "contradiction")
 
 @dataclass(frozen=True)
 class InferenceResult(TransferResult):
-    """Predicted labels of pairs of sentences beside the true ones.
-
-    Attributes
-    ----------
-    predicted, labels : ndarray of int8
-        Numbers of labels: entailment 0, neutral 1, contradiction 2.
-    classifier : str
-        The name of the classifier.
-    training, test : Coverage
-        How many words of the source's and the target's sentences had vectors.
+    """Predicted labels of pairs of sentences beside the true ones: entailment 0, neutral 1, contradiction 2.
 
     Examples
     --------
@@ -81,44 +72,6 @@ class InferenceResult(TransferResult):
         )
 
 
-@dataclass(frozen=True)
-class EncodedPairs:
-    """Premises and hypotheses as rows of word vectors, which they share."""
-
-    premises: EncodedTexts
-    hypotheses: EncodedTexts
-
-    def __len__(self) -> int:
-        return len(self.premises)
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of the vectors."""
-        return self.premises.dim
-
-    @property
-    def coverage(self) -> Coverage:
-        """How many words of both were found."""
-        return self.premises.coverage
-
-    @property
-    def parts(self) -> tuple[EncodedTexts, EncodedTexts]:
-        """The texts that a network reads side by side."""
-        return self.premises, self.hypotheses
-
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return everything that training on these pairs depends on."""
-        return *self.premises.arrays(), *self.hypotheses.arrays()
-
-    def span(self) -> NDArray[np.float32] | None:
-        """Return the directions that hold all vectors in use; None if nothing less than d does."""
-        return self.premises.span()
-
-    def within(self, span: NDArray[np.float32] | None) -> EncodedPairs:
-        """Return the same pairs with vectors as coordinates in a span."""
-        return EncodedPairs(self.premises.within(span), self.hypotheses.within(span))
-
-
 @dataclass(kw_only=True, repr=False, eq=False)
 class LogisticInference(BaseEstimator):
     """Logistic regression on u, v, |u − v| and u∘v, where u and v are the sentences' mean vectors.
@@ -139,7 +92,7 @@ class LogisticInference(BaseEstimator):
     C: float = 1.0
     random_state: int = 0
 
-    def fit(self, pairs: EncodedPairs, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Self:
+    def fit(self, pairs: EncodedTexts, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Self:
         """Learn from encoded pairs and the numbers of their labels."""
         from sklearn.linear_model import LogisticRegression
 
@@ -149,13 +102,13 @@ class LogisticInference(BaseEstimator):
         Steps(progress, 1).finish()
         return self
 
-    def predict(self, pairs: EncodedPairs) -> NDArray[np.int8]:
+    def predict(self, pairs: EncodedTexts) -> NDArray[np.int8]:
         """Return the number of the label of each pair."""
         return np.asarray(self.model_.predict(_features(pairs)), dtype=np.int8)
 
 
-def _features(pairs: EncodedPairs) -> NDArray[np.float32]:
-    u, v = pairs.premises.means(), pairs.hypotheses.means()
+def _features(pairs: EncodedTexts) -> NDArray[np.float32]:
+    u, v = (part.means() for part in pairs.parts)
     # Products of entries of unit vectors are small beside the entries: √d brings both to the same scale.
     return np.hstack([u, v, np.abs(u - v), u * v * np.sqrt(np.float32(u.shape[1]))])
 
@@ -254,15 +207,9 @@ class InferenceCorpus(Corpus[InferenceResult]):
         premises, hypotheses = ([side[row] for row in numbers.tolist()] for side in (self.premises, self.hypotheses))
         return type(self)(premises, hypotheses, self.labels[numbers])
 
-    def _encode(self, side: Side) -> EncodedPairs:
+    def _encode(self, side: Side) -> EncodedTexts:
         # Both together, so that a word is looked up and mapped once.
-        both = encode((*self.premises, *self.hypotheses), *side)
-        n = len(self)
-        middle = both.offsets[n]
-        return EncodedPairs(
-            replace(both, ids=both.ids[:middle], offsets=both.offsets[: n + 1]),
-            replace(both, ids=both.ids[middle:], offsets=both.offsets[n:] - middle),
-        )
+        return replace(encode((*self.premises, *self.hypotheses), *side), n_parts=2)
 
     def _result(self, predicted: NDArray[Any], classifier: str, training: Coverage, test: Coverage) -> InferenceResult:
         return InferenceResult(predicted, self.labels, classifier, training, test)

@@ -86,17 +86,10 @@ def _align(source: Vectors, target: Vectors, lexicon: Lexicon, method: str) -> A
 
 
 def check_methods(methods: Iterable[str] | None) -> list[str]:
-    """Return the methods of these names, or all if it is None; refuse an unknown name.
-
-    Examples
-    --------
-    >>> check_methods(["fipp", "none"])
-    ['fipp', 'none']
-    """
-    if methods is None:
-        return [NOT_ALIGNED, *METHODS]
-    chosen = list(dict.fromkeys(methods))
+    """Return each of these names once, or all names if it is None; refuse an unknown name."""
+    known = [NOT_ALIGNED, *METHODS]
+    chosen = list(dict.fromkeys(known if methods is None else methods))
     for method in chosen:
-        if method != NOT_ALIGNED and method not in METHODS:
-            raise FippError(f"there is no method {method!r}; known are {', '.join([NOT_ALIGNED, *METHODS])}")
+        if method not in known:
+            raise FippError(f"there is no method {method!r}; known are {', '.join(known)}")
     return chosen

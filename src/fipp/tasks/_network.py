@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from fipp._optional import require
 from fipp._progress import Progress
 from fipp.exceptions import FippError
+from fipp.tasks._texts import EncodedTexts
 
 if TYPE_CHECKING:
     import torch
@@ -41,7 +42,7 @@ class NetworkClassifier(BaseEstimator, ABC):
     checkpoint: str | os.PathLike[str] | None = None
     random_state: int = 0
 
-    def fit(self, texts: Any, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Self:
+    def fit(self, texts: EncodedTexts, labels: NDArray[np.int8], *, progress: Progress | None = None) -> Self:
         """Train on encoded texts and their labels."""
         torch = require("torch", self._what, extra="torch")
         from fipp.tasks._training import choose_device, fingerprint_of, seeded, train
@@ -60,12 +61,12 @@ class NetworkClassifier(BaseEstimator, ABC):
             lambda rows: self.network_.loss(self._scores(texts, rows), wanted[torch.from_numpy(rows).to(device)]),
             len(texts),
             self,
-            fingerprint=fingerprint_of(self.get_params(), *texts.arrays(), labels),
+            fingerprint=fingerprint_of(self.get_params(), texts.ids, texts.offsets, texts.matrix, labels),
             progress=progress,
         )
         return self
 
-    def predict(self, texts: Any) -> NDArray[Any]:
+    def predict(self, texts: EncodedTexts) -> NDArray[Any]:
         """Return the labels of encoded texts."""
         torch = require("torch", self._what, extra="torch")
         texts = texts.within(self.span_)
@@ -93,7 +94,7 @@ class NetworkClassifier(BaseEstimator, ABC):
         if not self.learning_rate > 0:
             raise FippError(f"learning_rate must be above 0, not {self.learning_rate}")
 
-    def _scores(self, texts: Any, rows: NDArray[np.int64]) -> torch.Tensor:
+    def _scores(self, texts: EncodedTexts, rows: NDArray[np.int64]) -> torch.Tensor:
         """Return the output of the network for the texts with these row numbers."""
         from fipp.tasks._training import look_up
 

@@ -15,6 +15,7 @@ import os
 import re
 import tarfile
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -27,7 +28,6 @@ from fipp.tasks._texts import decode
 _LARGEST_DOCUMENT = 16 << 20
 _SIDES = {"positive": 1, "negative": 0}
 _UNKNOWN = re.compile(r"_?unk_?", re.IGNORECASE)
-
 
 _Place = tuple[str, int, Callable[[], bytes]]
 """The place of a file in the corpus, its size, and a function that reads it."""
@@ -106,8 +106,7 @@ def _number(name: str) -> tuple[int, str]:
 
 def _plain(text: str, language: str) -> str:
     """Remove the suffixes of a language from the words, and unknown words altogether."""
-    suffix = f"_{language}"
-    words = (word.removesuffix(suffix) for word in text.split())
+    words = (word.removesuffix(f"_{language}") for word in text.split())
     return " ".join(word for word in words if not _UNKNOWN.fullmatch(word))
 
 
@@ -150,16 +149,13 @@ def _archive(path: Path, pair: str, part: str) -> Iterator[_Place]:
 
 
 def _check_sides(files: list[_File], path: Path, pair: str, part: str) -> None:
-    sides: dict[str, set[str]] = {}
-    for file in files:
-        if file.side not in _SIDES:
-            raise FippError(
-                f"{path}: {pair}/{part}/{file.topic} has a folder {file.side!r} besides positive and negative"
-            )
-        sides.setdefault(file.topic, set()).add(file.side)
-    if not sides:
+    """Refuse files of a topic without positive or negative documents, or with others."""
+    if not files:
         raise FippError(f"{path} has no documents such as {pair}/{part}/arts/positive/1.ted")
-    for topic, there in sides.items():
-        for side in _SIDES:
-            if side not in there:
-                raise FippError(f"{path}: {pair}/{part}/{topic} has no {side} documents; the corpus is not complete")
+    found = dict.fromkeys((file.topic, file.side) for file in files)
+    for topic, side in found:
+        if side not in _SIDES:
+            raise FippError(f"{path}: {pair}/{part}/{topic} has a folder {side!r} besides positive and negative")
+    for topic, side in product(dict.fromkeys(topic for topic, _ in found), _SIDES):
+        if (topic, side) not in found:
+            raise FippError(f"{path}: {pair}/{part}/{topic} has no {side} documents; the corpus is not complete")

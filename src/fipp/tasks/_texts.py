@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +63,7 @@ class Coverage:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as numbers and text that JSON can hold."""
-        counts = {name: getattr(self, name) for name in ("words", "found", "distinct", "distinct_found", "texts")}
-        return {**counts, "empty": self.empty, "share": self.share, "missing": [list(word) for word in self.missing]}
+        return {**asdict(self), "share": self.share, "missing": [list(word) for word in self.missing]}
 
     def __str__(self) -> str:
         without = f"; {self.empty:,} of {self.texts:,} texts {'has' if self.empty == 1 else 'have'} none"
@@ -74,16 +73,9 @@ class Coverage:
         )
 
 
-class Padded(NamedTuple):
-    """Some texts as a rectangle of row numbers, filled up with the number of rows, which is not a row."""
-
-    ids: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-
-
 @dataclass(frozen=True)
 class EncodedTexts:
-    """Texts as rows of a matrix of word vectors; words without a vector are left out.
+    """Texts, or pairs of texts, as rows of a matrix of word vectors; words without a vector are left out.
 
     Attributes
     ----------
@@ -95,20 +87,18 @@ class EncodedTexts:
         Vectors of the words that occur.
     coverage : Coverage
         How many words were found.
+    n_parts : int
+        How many texts belong together: 2 if all premises are followed by all of their hypotheses.
     """
 
     ids: NDArray[np.int32]
     offsets: NDArray[np.int64]
     matrix: NDArray[np.float32]
     coverage: Coverage
+    n_parts: int = 1
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Words of each text."""
-        return np.diff(self.offsets)
+        return (len(self.offsets) - 1) // self.n_parts
 
     @property
     def dim(self) -> int:
@@ -116,31 +106,26 @@ class EncodedTexts:
         return int(self.matrix.shape[1])
 
     @property
-    def parts(self) -> tuple[EncodedTexts]:
-        """The texts that a network reads side by side."""
-        return (self,)
+    def parts(self) -> list[EncodedTexts]:
+        """The texts that a network reads side by side, such as premises and hypotheses."""
+        n = len(self)
+        starts = range(0, n * self.n_parts, n) if n else ()
+        return [replace(self, offsets=self.offsets[start : start + n + 1], n_parts=1) for start in starts]
 
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return everything that training on these texts depends on."""
-        return self.ids, self.offsets, self.matrix
+    def padded(
+        self, rows: NDArray[np.int64], max_words: int, at_least: int = 1
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return the vectors of these texts, cut after ``max_words`` words, and their lengths.
 
-    def padded(self, rows: NDArray[np.int64], max_words: int, at_least: int = 1) -> Padded:
-        """Return these texts as a rectangle, cut after ``max_words`` words and at least ``at_least`` words wide.
-
-        Examples
-        --------
-        >>> vectors = Vectors(["cat", "dog"], [[1.0, 0.0], [0.0, 1.0]])
-        >>> encode(["cat dog cat", "dog"], vectors).padded(np.array([0, 1]), max_words=2)
-        Padded(ids=array([[0, 1],
-               [1, 2]]), lengths=array([2, 1]))
+        Vectors have the shape (texts, words, d) with at least ``at_least`` words, zero after the end of a text.
         """
-        lengths = np.minimum(self.lengths[rows], max_words)
-        width = max(at_least, int(lengths.max(initial=0)))
-        places = self.offsets[rows][:, None] + np.arange(width)
-        inside = np.arange(width) < lengths[:, None]
-        ids = np.full(places.shape, len(self.matrix), dtype=np.int64)
-        ids[inside] = self.ids[places[inside]]
-        return Padded(ids, lengths)
+        starts = self.offsets[rows]
+        lengths = np.minimum(self.offsets[rows + 1] - starts, max_words)
+        columns = np.arange(max(at_least, int(lengths.max(initial=0))))
+        inside = columns < lengths[:, None]
+        words = np.zeros((*inside.shape, self.dim), dtype=np.float32)
+        words[inside] = self.matrix[self.ids[(starts[:, None] + columns)[inside]]]
+        return words, lengths
 
     def span(self) -> NDArray[np.float32] | None:
         """Return an orthonormal basis, in columns, of the span of all vectors in use; None if it is the whole space.
@@ -155,30 +140,14 @@ class EncodedTexts:
         return None if kept.shape[1] == len(values) else kept.astype(np.float32)
 
     def within(self, span: NDArray[np.float32] | None) -> EncodedTexts:
-        """Return the same texts with vectors as coordinates in a span; unchanged if it is None.
-
-        Examples
-        --------
-        >>> vectors = Vectors(["cat", "dog"], [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
-        >>> texts = encode(["cat dog"], vectors)
-        >>> texts.within(texts.span()).matrix.shape
-        (2, 2)
-        """
+        """Return the same texts with vectors as coordinates in a span; unchanged if it is None."""
         return self if span is None else replace(self, matrix=self.matrix @ span)
 
     def means(self) -> NDArray[np.float32]:
-        """Return the mean vector of each text at unit length; zero for a text without words.
-
-        Examples
-        --------
-        >>> vectors = Vectors(["cat", "dog"], [[1.0, 0.0], [0.0, 1.0]])
-        >>> encode(["cat dog", "dog", ""], vectors).means().round(3)
-        array([[0.707, 0.707],
-               [0.   , 1.   ],
-               [0.   , 0.   ]], dtype=float32)
-        """
-        ones = np.ones(len(self.ids), dtype=np.float32)
-        counts = csr_matrix((ones, self.ids, self.offsets), shape=(len(self), len(self.matrix)))
+        """Return the mean vector of each text at unit length; zero for a text without words."""
+        ids, offsets = self.ids[self.offsets[0] : self.offsets[-1]], self.offsets - self.offsets[0]
+        ones = np.ones(len(ids), dtype=np.float32)
+        counts = csr_matrix((ones, ids, offsets), shape=(len(offsets) - 1, len(self.matrix)))
         sums: NDArray[np.float32] = np.asarray(counts @ self.matrix, dtype=np.float32)
         return unit_rows(sums)
 
@@ -192,44 +161,15 @@ def decode(contents: bytes, where: str) -> str:
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the words of a text in lower case; punctuation is left out.
-
-    Examples
-    --------
-    >>> tokenize("L'eau, aujourd’hui: multi-user_2 3D!")
-    ["l'eau", 'aujourd’hui', 'multi-user', '2', '3d']
-    """
+    """Return the words of a text in lower case; punctuation is left out."""
     return _WORD.findall(text.lower())
 
 
 def encode(texts: Iterable[str], vectors: Vectors, transform: Map | None = None) -> EncodedTexts:
-    """Look up the words of texts.
+    """Look up the words of texts, and map the vectors of those that occur.
 
-    Each distinct word is looked up once by `Vectors.find`; a word without a vector is split at its apostrophes and
-    hyphens. Only vectors of words that occur are mapped.
-
-    Parameters
-    ----------
-    texts : iterable of str
-        The texts.
-    vectors : Vectors
-        The vocabulary.
-    transform : callable, optional
-        Maps rows of ``vectors.matrix`` to the shared space. Vectors are scaled to unit length afterwards, because
-        methods differ in the lengths of the two sides.
-
-    Returns
-    -------
-    EncodedTexts
-
-    Examples
-    --------
-    >>> vectors = Vectors(["cat", "dog", "well", "known"], [[1.0, 0.0], [0.0, 2.0], [1.0, 1.0], [2.0, 1.0]])
-    >>> encoded = encode(["A well-known cat.", "Fish!"], vectors)
-    >>> encoded.ids, encoded.offsets
-    (array([1, 2, 0], dtype=int32), array([0, 3, 3]))
-    >>> print(encoded.coverage)
-    3 of 5 words have vectors (60.0 %), 3 of 5 different ones; 1 of 2 texts has none
+    A word without a vector is split at its apostrophes and hyphens. Mapped vectors are scaled to unit length, because
+    methods differ in the lengths of the two sides.
     """
     words, offsets, distinct = _number_words(texts)
     starts, rows, parts = _look_up(distinct, vectors)

@@ -122,11 +122,7 @@ def train(
     With ``settings.checkpoint``, the state is written after each epoch, and an interrupted training resumes from that
     file to the same result. ``loss_of`` returns the mean loss of the texts with these row numbers; ``fingerprint``
     identifies data and settings, and a checkpoint with another one is refused.
-
-    Returns
-    -------
-    history : list of Epoch
-    best_epoch : int
+    Return the losses of all epochs and the number of the best one.
     """
     training, holdout = _divide(n_texts, settings)
     state = _State(network, torch.optim.Adam(network.parameters(), lr=settings.learning_rate))
@@ -150,13 +146,7 @@ def train(
 
 
 def fingerprint_of(settings: Mapping[str, Any], *arrays: NDArray[Any]) -> str:
-    """Return a checksum of everything that a training depends on, except how long it lasts and where it runs.
-
-    Examples
-    --------
-    >>> fingerprint_of({"filters": 8, "epochs": 1}, np.eye(2)) == fingerprint_of({"filters": 8, "epochs": 9}, np.eye(2))
-    True
-    """
+    """Return a checksum of everything that a training depends on, except how long it lasts and where it runs."""
     named = {name: settings[name] for name in settings if name not in ("epochs", "patience", "checkpoint", "device")}
     digest = hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode())
     for array in arrays:
@@ -171,13 +161,7 @@ def seeded(*numbers: int) -> int:
 
 
 def choose_device(device: str) -> torch.device:
-    """Return the device of this name; ``"auto"`` is the GPU if there is one.
-
-    Examples
-    --------
-    >>> choose_device("cpu")
-    device(type='cpu')
-    """
+    """Return the device of this name; ``"auto"`` is the GPU if there is one."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -192,17 +176,14 @@ def choose_device(device: str) -> torch.device:
 def look_up(
     texts: EncodedTexts, rows: Rows, max_words: int, network: TopicCNN | ESIM
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return vectors of shape (texts, words, d), zero after the end of a text, and the texts' lengths.
+    """Return the vectors and lengths of texts (`EncodedTexts.padded`) on the network's device, one batch at a time.
 
     Vectors of unit length are scaled to length √d, because the initial weights of a network expect entries of about 1.
-    They are gathered in main memory and moved to the network's device, so that only one batch has to fit there.
     """
-    padded = texts.padded(rows, max_words, network.min_words)
-    inside = padded.ids < len(texts.matrix)
-    words = np.zeros((*padded.ids.shape, texts.dim), dtype=np.float32)
-    words[inside] = texts.matrix[padded.ids[inside]] * np.float32(texts.dim**0.5)
+    words, lengths = texts.padded(rows, max_words, network.min_words)
+    words *= np.float32(texts.dim**0.5)
     device = next(network.parameters()).device
-    return torch.from_numpy(words).to(device), torch.from_numpy(padded.lengths).to(device)
+    return torch.from_numpy(words).to(device), torch.from_numpy(lengths).to(device)
 
 
 def _divide(n_texts: int, settings: NetworkClassifier) -> tuple[Rows, Rows]:
@@ -243,6 +224,5 @@ def _mean_loss(network: torch.nn.Module, loss_of: LossOf, rows: Rows, batch_size
     return total / len(rows)
 
 
-def _array(tensor: torch.Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = tensor.detach().cpu().numpy()
-    return array
+def _array(tensor: torch.Tensor) -> Any:
+    return tensor.detach().cpu().numpy()

@@ -31,7 +31,17 @@ class Classifier(Protocol):
 
 @dataclass(frozen=True)
 class TransferResult(ABC):
-    """Predicted labels beside the true ones, and how many words of the texts had vectors."""
+    """Predicted labels beside the true ones.
+
+    Attributes
+    ----------
+    predicted, labels : ndarray
+        The predicted and the true labels of the texts.
+    classifier : str
+        The name of the classifier.
+    training, test : Coverage
+        How many words of the source's and the target's texts had vectors.
+    """
 
     predicted: NDArray[Any]
     labels: NDArray[np.int8]

@@ -13,88 +13,66 @@ from typing import Any
 from fipp.exceptions import FippError
 from fipp.io._stream import Source, suffix_of
 from fipp.io._table import Options, Table
-from fipp.io.formats._arrow import read_arrow, recognises_arrow, recognises_parquet, write_arrow, write_parquet
-from fipp.io.formats._fasttext import read_fasttext, recognises_fasttext
+from fipp.io.formats._arrow import PARQUET_MARK, read_arrow, recognises_arrow, write_arrow, write_parquet
+from fipp.io.formats._fasttext import FASTTEXT_MARK, read_fasttext
 from fipp.io.formats._floret import read_floret, recognises_floret
-from fipp.io.formats._gensim import recognises_pickle, refuse_pickle
+from fipp.io.formats._gensim import PICKLE_MARKS, refuse_pickle
 from fipp.io.formats._model2vec import read_model2vec, recognises_model2vec
-from fipp.io.formats._numpy import read_npy, read_npz, recognises_npy, recognises_npz, write_npy, write_npz
+from fipp.io.formats._numpy import ZIP_MARK, read_npy, read_npz, recognises_npy, write_npy, write_npz
 from fipp.io.formats._safetensors import read_safetensors, recognises_safetensors, write_safetensors
 from fipp.io.formats._spacy import read_spacy, recognises_spacy
-from fipp.io.formats._text import read_text
-from fipp.io.formats._text_rows import is_text_table
+from fipp.io.formats._text import is_text_table, read_text
 from fipp.io.formats._text_writer import write_text
 from fipp.io.formats._word2vec import read_word2vec, recognises_word2vec, write_word2vec
 
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: its names, and how a file is recognised, read and written.
-
-    Attributes
-    ----------
-    description : str
-        What a person calls it; named in the error for a file of an unknown format.
-    suffixes : tuple of str
-        The endings of its files, in lower case, without ``.gz`` and the like.
-    recognises : callable
-        Called with a path and the first 64 KiB, decompressed, or nothing for a folder; returns whether the content
-        can only be this format.
-    read : callable
-        Called with a path and `Options`; returns a `Table`.
-    write : callable or None
-        Called with a `Table` and a path; writes atomically.
-    streams : bool
-        Whether the reader also takes a `Source`, and so reads compressed files, file objects and standard input
-        directly; other readers get a temporary file. Vectors read from streams are cached.
-    selects : bool
-        Whether the reader returns only ``options.words``; otherwise they are selected after everything was read.
-    """
+    """A file format: its names, and how a file is recognised, read and written."""
 
     description: str
+    # The endings of its files, in lower case, without .gz and the like.
     suffixes: tuple[str, ...]
+    # Called with a path and its first 64 KiB, decompressed, or nothing for a folder: can it only be this format?
     recognises: Callable[[Path, bytes], bool]
     read: Callable[[Any, Options], Table]
     write: Callable[[Table, Path], None] | None = None
+    # Whether the reader takes a `Source`, which may be compressed or a pipe; other readers get a temporary file.
     streams: bool = False
+    # Whether the reader returns only `options.words`; otherwise they are selected after everything was read.
     selects: bool = False
 
 
-TEXT = Format(
-    "word2vec, fastText or GloVe text (.vec, .txt; also .gz, .bz2, .xz, .zst)",
-    (".vec", ".txt"),
-    lambda path, opening: False,  # any bytes may be text
-    read_text,
-    write_text,
-    streams=True,
-    selects=True,
-)
+def _begins_with(*marks: bytes) -> Callable[[Path, bytes], bool]:
+    return lambda path, opening: opening.startswith(marks)
 
+
+# fmt: off
+TEXT = Format(
+    "word2vec, fastText or GloVe text (.vec, .txt; also .gz, .bz2, .xz, .zst)", (".vec", ".txt"),
+    lambda path, opening: False,  # any bytes may be text
+    read_text, write_text, streams=True, selects=True,
+)
 FORMATS = (
-    Format("a fastText model (read only)", (), recognises_fasttext, read_fasttext, selects=True),
+    Format("a fastText model (read only)", (), _begins_with(FASTTEXT_MARK), read_fasttext, selects=True),
     Format("a matrix x.npy with one word per line in x.txt", (".npy",), recognises_npy, read_npy, write_npy),
-    Format("NumPy's .npz with words and matrix", (".npz",), recognises_npz, read_npz, write_npz),
-    Format("Parquet (.parquet)", (".parquet", ".pq"), recognises_parquet, read_arrow, write_parquet),
+    Format("NumPy's .npz with words and matrix", (".npz",), _begins_with(ZIP_MARK), read_npz, write_npz),
+    Format("Parquet (.parquet)", (".parquet", ".pq"), _begins_with(PARQUET_MARK), read_arrow, write_parquet),
     Format(
-        "Arrow or Feather (.arrow, .ipc, .feather)",
-        (".arrow", ".ipc", ".feather"),
-        recognises_arrow,
-        read_arrow,
-        write_arrow,
+        "Arrow or Feather (.arrow, .ipc, .feather)", (".arrow", ".ipc", ".feather"),
+        recognises_arrow, read_arrow, write_arrow,
     ),
     Format(
-        ".safetensors with words and matrix",
-        (".safetensors",),
-        recognises_safetensors,
-        read_safetensors,
-        write_safetensors,
+        ".safetensors with words and matrix", (".safetensors",),
+        recognises_safetensors, read_safetensors, write_safetensors,
     ),
-    Format("a pickle (refused)", (), recognises_pickle, refuse_pickle),
+    Format("a pickle (refused)", (), _begins_with(*PICKLE_MARKS), refuse_pickle),
     Format("a floret table (read only)", (), recognises_floret, read_floret, selects=True),
     Format("word2vec binary (.bin, .bin.gz)", (".bin",), recognises_word2vec, read_word2vec, write_word2vec),
     TEXT,
 )
 """The formats of files: the first that recognises the content reads it; if none does, the name decides."""
+# fmt: on
 
 FOLDERS = (
     Format("a spaCy folder (read only)", (), recognises_spacy, read_spacy, selects=True),
@@ -104,16 +82,7 @@ FOLDERS = (
 
 
 def format_to_read(place: Path | Source) -> Format:
-    """Return the format of an existing file or folder: by its content if that is clear, otherwise by its name.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "x.bin")
-    >>> _ = path.write_text("cat 1 2")
-    >>> format_to_read(path).suffixes
-    ('.vec', '.txt')
-    """
+    """Return the format of an existing file or folder: by its content if that is clear, otherwise by its name."""
     if not isinstance(place, Source):
         with Source(place) as source:
             return format_to_read(source)
@@ -136,14 +105,7 @@ def format_to_read(place: Path | Source) -> Format:
 
 
 def format_to_write(path: Path) -> Format:
-    """Return the format that the name of a file asks for.
-
-    Examples
-    --------
-    >>> format_to_write(Path("x.h5"))
-    Traceback (most recent call last):
-    fipp.exceptions.FippError: x.h5 is in no format that fipp knows; it knows ...
-    """
+    """Return the format that the name of a file asks for."""
     suffix = suffix_of(path)
     for candidate in FORMATS:
         if suffix in candidate.suffixes:
@@ -153,15 +115,7 @@ def format_to_write(path: Path) -> Format:
 
 
 def may_hold_vectors(path: Path) -> bool:
-    """Return whether a folder has the layout, or a file the name, of a known format; nothing is read.
-
-    The words beside a matrix (``x.txt`` beside ``x.npy``) are not vectors themselves.
-
-    Examples
-    --------
-    >>> may_hold_vectors(Path("wiki.hr.vec.gz")), may_hold_vectors(Path("README.md"))
-    (True, False)
-    """
+    """Return whether a folder has the layout, or a file the name, of a known format; nothing is read."""
     if path.is_dir():
         return any(folder.recognises(path, b"") for folder in FOLDERS)
     is_words = path.suffix == ".txt" and path.with_suffix(".npy").exists()

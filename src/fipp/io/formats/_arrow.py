@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,20 +14,15 @@ from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._report import NO_VECTOR, NO_WORD, RAGGED, Inspector
 from fipp.io._rows import FloatMatrix, RowCollector, as_floats, blocks
-from fipp.io._stream import check_unicode
+from fipp.io._stream import check_unicode, explained
 from fipp.io._table import Options, Table, assemble, check_size
 
-_PARQUET = b"PAR1"
+PARQUET_MARK = b"PAR1"
 _FILE = b"ARROW1"
 _STREAM = b"\xff\xff\xff\xff"
 _FEATHER_1 = b"FEA1"
 _BATCH_ROWS = 4096
 _ID_NAMES = ("word", "words", "token", "id", "ids", "key")
-
-
-def recognises_parquet(path: Path, opening: bytes) -> bool:
-    """Return whether a file is Parquet."""
-    return opening.startswith(_PARQUET)
 
 
 def recognises_arrow(path: Path, opening: bytes) -> bool:
@@ -39,14 +33,15 @@ def recognises_arrow(path: Path, opening: bytes) -> bool:
 def read_arrow(path: Path, options: Options) -> Table:
     """Read a table: the words are its first column of text, the vectors its first column of lists of numbers.
 
-    Without a column of lists, every column of numbers is a dimension. Rows without a word or a vector are skipped and
-    counted.
+    Without a column of lists, every column of numbers is a dimension.
     """
     inspector = Inspector(path, options.strict)
     words: list[str] = []
     collected: RowCollector | None = None
     seen = 0
-    with _reading(path) as arrow:
+    arrow = _pyarrow()
+    errors = (arrow.ArrowException, OSError, MemoryError, ValueError, KeyError, OverflowError)
+    with explained(path, "is damaged, or pyarrow cannot read it", *errors):
         for schema, batch in _batches(path, arrow):
             dimension = None if collected is None else collected.dimensions
             found, matrix = _rows_of(batch, _Columns.choose(schema, path), inspector, seen, dimension)
@@ -67,18 +62,24 @@ def read_arrow(path: Path, options: Options) -> Table:
 
 def write_parquet(table: Table, path: Path) -> None:
     """Write Parquet with the columns ``word`` and ``vector``."""
-    arrow = _pyarrow()
-    with atomic_path(path) as temporary, arrow.parquet.ParquetWriter(temporary, _schema(arrow, table)) as writer:
-        for batch in _record_batches(arrow, table, path):
-            writer.write_batch(batch)
+    _write(table, path, _pyarrow().parquet.ParquetWriter)
 
 
 def write_arrow(table: Table, path: Path) -> None:
     """Write an Arrow IPC file, which is also Feather, with the columns ``word`` and ``vector``."""
+    _write(table, path, _pyarrow().ipc.new_file)
+
+
+def _write(table: Table, path: Path, open_writer: Callable[[str, Any], Any]) -> None:
     arrow = _pyarrow()
-    with atomic_path(path) as temporary, arrow.ipc.new_file(str(temporary), _schema(arrow, table)) as writer:
-        for batch in _record_batches(arrow, table, path):
-            writer.write_batch(batch)
+    check_unicode(table.words, path)
+    schema = arrow.schema([("word", arrow.string()), ("vector", arrow.list_(arrow.float32(), table.dim))])
+    with atomic_path(path) as temporary, open_writer(str(temporary), schema) as writer:
+        for block in blocks(len(table), table.dim):
+            words = arrow.array(table.words[block], arrow.string())
+            numbers = arrow.array(np.ascontiguousarray(table.matrix[block]).ravel(), arrow.float32())
+            lists = arrow.FixedSizeListArray.from_arrays(numbers, table.dim)
+            writer.write_batch(arrow.record_batch([words, lists], schema=schema))
 
 
 def _pyarrow() -> Any:
@@ -87,24 +88,13 @@ def _pyarrow() -> Any:
     return require("pyarrow", "a Parquet or Arrow file", extra="arrow")
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[Any]:
-    arrow = _pyarrow()
-    try:
-        yield arrow
-    except FippError:
-        raise
-    except (arrow.ArrowException, OSError, MemoryError, ValueError, KeyError, OverflowError) as error:
-        raise FippError(f"{path} is damaged, or pyarrow cannot read it: {error}") from error
-
-
 def _batches(path: Path, arrow: Any) -> Iterator[tuple[Any, Any]]:
     """Yield batches of rows, each with its schema."""
     with open(path, "rb") as file:
         opening = file.read(8)
     if opening.startswith(_FEATHER_1):
         raise FippError(f"{path} is Feather of version 1; write it again with a newer library, or as Parquet")
-    if opening.startswith(_PARQUET):
+    if opening.startswith(PARQUET_MARK):
         with arrow.parquet.ParquetFile(path) as table:
             wanted = _Columns.choose(table.schema_arrow, path).names
             for batch in table.iter_batches(_BATCH_ROWS, columns=wanted):
@@ -121,19 +111,6 @@ def _batches(path: Path, arrow: Any) -> Iterator[tuple[Any, Any]]:
             batch.validate()
             for start in range(0, batch.num_rows, _BATCH_ROWS):
                 yield reader.schema, batch.slice(start, _BATCH_ROWS)
-
-
-def _schema(arrow: Any, table: Table) -> Any:
-    return arrow.schema([("word", arrow.string()), ("vector", arrow.list_(arrow.float32(), table.dim))])
-
-
-def _record_batches(arrow: Any, table: Table, path: Path) -> Iterator[Any]:
-    for block in blocks(len(table), table.dim):
-        words = table.words[block]
-        check_unicode(words, path)
-        numbers = arrow.array(np.ascontiguousarray(table.matrix[block]).ravel(), arrow.float32())
-        lists = arrow.FixedSizeListArray.from_arrays(numbers, table.dim)
-        yield arrow.record_batch([arrow.array(words, arrow.string()), lists], schema=_schema(arrow, table))
 
 
 class _Columns(NamedTuple):
@@ -173,7 +150,7 @@ class _Columns(NamedTuple):
 def _rows_of(
     batch: Any, columns: _Columns, inspector: Inspector, seen: int, dimension: int | None
 ) -> tuple[list[str], FloatMatrix]:
-    """Return the words and vectors of a batch; ``seen`` is the number of rows before it.
+    """Return the words and vectors of a batch that follows ``seen`` rows.
 
     Lists whose length is not ``dimension``, or the most frequent one if that is None, are skipped.
     """

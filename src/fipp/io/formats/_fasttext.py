@@ -17,7 +17,7 @@ from fipp.io._ngrams import MAX_NGRAM, FastTextNgrams
 from fipp.io._report import Inspector
 from fipp.io._table import Options, Table, assemble, check_size
 
-_MAGIC = struct.pack("<i", 793712314)
+FASTTEXT_MARK = struct.pack("<i", 793712314)
 _VERSIONS = (11, 12)
 _ARGUMENTS = struct.Struct("<12id")
 _COUNTS = struct.Struct("<3i2q")
@@ -34,17 +34,11 @@ class _Arguments(NamedTuple):
     longest: int
 
 
-def recognises_fasttext(path: Path, opening: bytes) -> bool:
-    """Return whether the content is a fastText model."""
-    return opening.startswith(_MAGIC)
-
-
 def read_fasttext(path: Path, options: Options) -> Table:
     """Read the words of a fastText model; their vectors are those that fastText prints.
 
-    The model's matrix is mapped into memory, not read. Supervised models have word vectors too; their labels are left
-    out. Quantised and pruned models (``.ftz``) are refused, because they approximate or lack some n-grams. With
-    ``words``, the result has exactly those words, in that order; words unknown to the model are composed.
+    The matrix is mapped into memory. Labels are left out. Quantised and pruned models are refused, because they
+    approximate or lack some n-grams.
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return _Model(path, content, Inspector(path, options.strict)).read(options)
@@ -56,7 +50,7 @@ class _Model:
     def __init__(self, path: Path, content: mmap.mmap, inspector: Inspector) -> None:
         self._path = path
         self._content = content
-        self._at = len(_MAGIC)
+        self._at = len(FASTTEXT_MARK)
         self._inspector = inspector
 
     def read(self, options: Options) -> Table:

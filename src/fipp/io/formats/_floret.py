@@ -40,10 +40,7 @@ def recognises_floret(path: Path, opening: bytes) -> bool:
 
 
 def read_floret(path: Path, options: Options) -> Table:
-    """Read the table that floret's ``save_floret_vectors`` writes, and compose the vectors of ``words``.
-
-    Such a table has no words of its own: the vectors of all words are mixed from the same rows.
-    """
+    """Read the table that floret's ``save_floret_vectors`` writes, and compose the vectors of ``words``."""
     with Source(path) as source:
         header = _header(source.peek(), path)
     matrix = _read_rows(path, header, options.max_bytes)

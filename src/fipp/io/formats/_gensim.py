@@ -15,12 +15,7 @@ from fipp.io._report import Inspector
 from fipp.io._rows import as_floats
 from fipp.io._table import Options, Table, assemble
 
-_PICKLE_MARKS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
-
-
-def recognises_pickle(path: Path, opening: bytes) -> bool:
-    """Return whether a file is a pickle, as gensim's own files are."""
-    return opening.startswith(_PICKLE_MARKS)
+PICKLE_MARKS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 
 
 def refuse_pickle(path: Path, options: Options) -> NoReturn:

@@ -28,10 +28,7 @@ def recognises_model2vec(path: Path, opening: bytes) -> bool:
 
 
 def read_model2vec(path: Path, options: Options) -> Table:
-    """Read the vectors of a model's tokens from its folder, without model2vec.
-
-    In a model with a quantised vocabulary, a mapping gives each token its row, and weights multiply the rows.
-    """
+    """Read the vectors of a model's tokens from its folder, without model2vec."""
     inspector = Inspector(path, options.strict)
     tensors, _ = open_tensors(path / _TENSORS)
     name = next((name for name in _MATRIX_NAMES if name in tensors), None)

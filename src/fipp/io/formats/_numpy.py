@@ -1,10 +1,13 @@
-"""NumPy's files: a matrix ``x.npy`` with its words in ``x.txt`` beside it, and archives ``x.npz`` that hold both."""
+"""NumPy's files: a matrix ``x.npy`` with its words in ``x.txt`` beside it, and archives ``x.npz`` that hold both.
+
+The functions at the end find the words and the matrix among named arrays; safetensors files need them too.
+"""
 
 from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -16,12 +19,14 @@ from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path, flush_to_disk
 from fipp.io._report import Inspector
 from fipp.io._rows import FloatMatrix, RowCollector, as_floats
-from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded
+from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded, explained, read_batches
 from fipp.io._table import Options, Table, assemble, check_size
-from fipp.io.formats._named import ArrayKind, check_counts, matrix_name, read_words, split_words, words_name
+
+MATRIX_NAMES = ("matrix", "vectors", "embeddings", "embedding", "embedding.weight", "weight")
+WORD_NAMES = ("words", "vocab", "vocabulary", "tokens", "keys", "ids", "labels")
 
 _NPY_MAGIC = b"\x93NUMPY"
-_ZIP_MAGIC = b"PK\x03\x04"
+ZIP_MARK = b"PK\x03\x04"
 _MAX_MEMBERS = 1000
 _MAX_PADDING = 1 << 30
 _BLOCK_BYTES = 8 << 20
@@ -54,16 +59,10 @@ def recognises_npy(path: Path, opening: bytes) -> bool:
     return opening.startswith(_NPY_MAGIC) or (path.suffix.lower() == ".txt" and path.with_suffix(".npy").is_file())
 
 
-def recognises_npz(path: Path, opening: bytes) -> bool:
-    """Return whether a file is a zip archive; no other format of vectors is."""
-    return opening.startswith(_ZIP_MAGIC)
-
-
 def read_npy(path: Path, options: Options) -> Table:
     """Map the matrix of a pair ``x.npy`` and ``x.txt`` into memory; ``path`` is either of them.
 
-    Nothing is unpickled, and nothing is read before the header has been checked against the file's size. A matrix of
-    the requested type without defects stays on disk; any other is copied.
+    A matrix of the requested type without defects stays on disk; any other is copied.
     """
     matrix_path, words_path = _pair(path)
     inspector = Inspector(matrix_path, options.strict, options.encoding_errors)
@@ -100,13 +99,11 @@ def write_npy(table: Table, path: Path) -> None:
 
 def map_matrix(path: Path) -> npt.NDArray[Any]:
     """Map a .npy file into memory after checking its header; numpy's own errors speak of pickles and mmap."""
-    try:
-        with open(path, "rb") as file:
-            header = _Header.read(file)
-            start = file.tell()
-            present = path.stat().st_size - start
-    except Exception as error:  # the header is parsed as Python text, and what that raises depends on the damage
-        raise FippError(f"{path} is not a NumPy matrix: {error}") from error
+    # The header is parsed as Python text, and what that raises depends on the damage.
+    with explained(path, "is not a NumPy matrix", Exception), open(path, "rb") as file:
+        header = _Header.read(file)
+        start = file.tell()
+        present = path.stat().st_size - start
     shape, dtype = header.shape, header.dtype
     if dtype.hasobject:
         raise FippError(f"{path} holds pickled Python objects, which fipp never loads; save it as float32")
@@ -128,19 +125,11 @@ def map_matrix(path: Path) -> npt.NDArray[Any]:
 def read_npz(path: Path, options: Options) -> Table:
     """Read an archive with an array ``words`` (text, bytes, or one text with a word per line) and a 2-D ``matrix``.
 
-    Other names are accepted if there is no doubt. Nothing is unpickled, nothing is unpacked to disk, and sizes are
-    compared with ``max_bytes`` before anything is decompressed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "animals.npz")
-    >>> np.savez(path, words=["cat", "dog"], vectors=[[1.0, 0.0], [0.5, 2.0]])
-    >>> read_npz(path, Options()).words
-    ('cat', 'dog')
+    Sizes are compared with ``max_bytes`` before anything is decompressed.
     """
     inspector = Inspector(path, options.strict)
-    with _reading(path), zipfile.ZipFile(path) as archive:
+    # What the zip module and numpy's header parser raise depends on the damage.
+    with explained(path, "is not a whole NumPy archive", Exception), zipfile.ZipFile(path) as archive:
         members = _members(archive, path)
         total = sum(info.file_size for info in members.values())
         if total > options.max_bytes:
@@ -233,17 +222,6 @@ class _Member:
         return collected.finish()
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FippError:
-        raise
-    # What the zip module and numpy's header parser raise depends on the damage.
-    except Exception as error:
-        raise FippError(f"{path} is not a whole NumPy archive: {error}") from error
-
-
 def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
     infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
     if not infos:
@@ -278,3 +256,58 @@ def _read_exactly(member: IO[bytes], count: int, path: Path) -> bytearray:
 def _pair(path: Path) -> tuple[Path, Path]:
     matrix_path = path.with_suffix(".npy") if path.suffix.lower() == ".txt" else path
     return matrix_path, path.with_suffix(".txt")
+
+
+class ArrayKind(NamedTuple):
+    """What is known about an array before it is read: its shape, and the letter of its dtype's kind."""
+
+    shape: tuple[int, ...]
+    kind: str
+
+
+def matrix_name(arrays: Mapping[str, ArrayKind], path: Path) -> str:
+    """Return the name of the matrix: one of the usual names, or the only 2-D array of real numbers."""
+    candidates = [name for name, array in arrays.items() if len(array.shape) == 2 and array.kind in "fiu"]
+    usual = next((name for name in MATRIX_NAMES if name in candidates), None)
+    if usual is not None:
+        return usual
+    if len(candidates) == 1:
+        return candidates[0]
+    names = ", ".join(sorted(arrays)[:10]) or "none"
+    raise FippError(
+        f"{path} must hold one 2-D matrix of real numbers, named 'matrix' or 'vectors'; its arrays are: {names}"
+    )
+
+
+def words_name(arrays: Mapping[str, ArrayKind]) -> str | None:
+    """Return the name of the words: one of the usual names, or the only 1-D array of text; None if there is none."""
+    usual = [name for name in WORD_NAMES if name in arrays and len(arrays[name].shape) == 1]
+    texts = [name for name, array in arrays.items() if len(array.shape) == 1 and array.kind in "US"]
+    if usual:
+        return usual[0]
+    return texts[0] if len(texts) == 1 else None
+
+
+def split_words(joined: bytes, inspector: Inspector) -> list[str]:
+    """Return the words in ``joined``, which has one word per line."""
+    lines = joined.split(b"\n")
+    if lines[-1] == b"" and len(lines) > 1:
+        lines.pop()
+    return [inspector.decode(line, f"word {row}") for row, line in enumerate(lines)]
+
+
+def read_words(path: Path, count: int | None, inspector: Inspector, max_bytes: int) -> tuple[list[str], int]:
+    """Return the first ``count`` words of a text file with one word per line, and the number of all."""
+    words: list[str] = []
+    total = 0
+    for batch in read_batches(path, max_bytes):
+        for number, line in enumerate(batch if count is None else batch[: count - len(words)], total + 1):
+            words.append(inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}"))
+        total += len(batch)
+    return words, total
+
+
+def check_counts(words: int, rows: int, path: Path) -> None:
+    """Raise a FippError unless there is a row for each word."""
+    if words != rows:
+        raise FippError(f"{path} has {words:,} words but {rows:,} vectors")

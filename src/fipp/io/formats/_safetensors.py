@@ -15,17 +15,9 @@ from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._report import Inspector
 from fipp.io._rows import as_floats
-from fipp.io._stream import encoded
+from fipp.io._stream import encoded, explained
 from fipp.io._table import Options, Table, assemble, check_size
-from fipp.io.formats._named import (
-    WORD_NAMES,
-    ArrayKind,
-    check_counts,
-    matrix_name,
-    read_words,
-    split_words,
-    words_name,
-)
+from fipp.io.formats._numpy import WORD_NAMES, ArrayKind, check_counts, matrix_name, read_words, split_words, words_name
 
 _MAX_HEADER_BYTES = 100_000_000
 """The safetensors library's own limit."""
@@ -59,8 +51,7 @@ def recognises_safetensors(path: Path, opening: bytes) -> bool:
 def read_safetensors(path: Path, options: Options) -> Table:
     """Map the matrix of a safetensors file into memory and read its words.
 
-    The words are a JSON list in the metadata, a tensor of bytes with one word per line, or ``x.txt`` beside the file. A
-    tensor ``scale`` with a number for each row multiplies the rows, as in quantised vectors.
+    A tensor ``scale`` with a number for each row multiplies the rows, as in quantised vectors.
     """
     inspector = Inspector(path, options.strict)
     tensors, metadata = open_tensors(path)
@@ -90,7 +81,8 @@ def write_safetensors(table: Table, path: Path) -> None:
 
 def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Return the tensors of a file and its metadata, after checking their sizes against the file."""
-    try:
+    errors = (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+    with explained(path, "is not a whole safetensors file", *errors):
         with safe_open(path, framework="numpy") as file:
             metadata = dict(file.metadata() or {})
         with open(path, "rb") as raw:
@@ -101,8 +93,6 @@ def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             name: Tensor(entry["dtype"], tuple(entry["shape"]), 8 + length + entry["data_offsets"][0])
             for name, entry in header.items()
         }
-    except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise FippError(f"{path} is not a whole safetensors file: {error}") from error
     return tensors, metadata
 
 

@@ -33,11 +33,7 @@ def recognises_spacy(path: Path, opening: bytes) -> bool:
 
 
 def read_spacy(path: Path, options: Options) -> Table:
-    """Read the vectors of a pipeline's folder, or of its ``vocab`` folder, without spaCy and without unpickling.
-
-    Several words may share a vector, as they do in pruned vectors. In floret mode there are vectors for every word but
-    no list of words, so ``words`` must name those wanted.
-    """
+    """Read the vectors of a pipeline's folder, or of its ``vocab`` folder, without spaCy and without unpickling."""
     folder = _vocabulary(path)
     if folder is None:
         raise FippError(f"{path} is not a spaCy folder: it has no vocab/vectors")
@@ -153,13 +149,7 @@ def _floret(matrix: npt.NDArray[Any], settings: Mapping[str, Any], path: Path) -
 
 
 def parse_integer_map(content: bytes, path: Path) -> dict[int, int]:
-    r"""Parse a MessagePack map from whole numbers to whole numbers, the only MessagePack that vectors need.
-
-    Examples
-    --------
-    >>> parse_integer_map(b"\x82\x01\x02\xcd\x01\x00\x03", Path("key2row"))
-    {1: 2, 256: 3}
-    """
+    """Parse a MessagePack map from whole numbers to whole numbers, the only MessagePack that vectors need."""
     try:
         count, at = _map_length(content)
         result: dict[int, int] = {}

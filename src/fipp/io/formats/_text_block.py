@@ -119,8 +119,8 @@ def _plain_ends(block: bytes) -> bytes:
 def _regular_lines(text: _Text, dimension: int) -> tuple[Positions, Positions, Positions, Positions]:
     """Find the lines with the right number of fields.
 
-    Return the position where each of them begins, the positions of the separators after its fields (rows, d + 1), the
-    numbers of these lines, and the numbers of the others.
+    Return their starts, the positions of the separators after their fields (rows, d + 1), their numbers, and the
+    numbers of the other lines.
     """
     separators, last = text.separators, text.last
     every_start = np.concatenate([[MARGIN], separators[last] + 1])[:-1]

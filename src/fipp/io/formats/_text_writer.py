@@ -18,7 +18,7 @@ from fipp.io._report import quoted
 from fipp.io._rows import FloatMatrix, keep_freed_pages
 from fipp.io._stream import encoded, open_for_writing
 from fipp.io._table import Table
-from fipp.io.formats._text_rows import SAMPLE_ROWS, Header, dimension_of
+from fipp.io.formats._text import SAMPLE_ROWS, Header, dimension_of
 from fipp.linalg import ordered_map, row_blocks
 
 _BLOCK_NUMBERS = 1 << 17

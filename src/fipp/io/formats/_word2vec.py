@@ -13,7 +13,7 @@ from fipp.io._report import NOT_UTF8, Inspector, counted
 from fipp.io._rows import FloatMatrix, RowCollector, blocks
 from fipp.io._stream import MAX_LINE_BYTES, Source, encoded, open_for_writing
 from fipp.io._table import Options, Table, assemble
-from fipp.io.formats._text_rows import is_text, is_text_row
+from fipp.io.formats._text import is_text, is_text_row
 
 _HEADER = re.compile(rb"([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n")
 _MAX_WORD_BYTES = 1 << 16
@@ -33,18 +33,9 @@ def recognises_word2vec(path: Path, opening: bytes) -> bool:
 
 
 def read_word2vec(path: Path, options: Options) -> Table:
-    r"""Read word2vec's binary format, with or without a line end after each vector.
+    """Read word2vec's binary format, with or without a line end after each vector.
 
-    The header's count is compared with the rows found and never used to reserve memory. If the file ends within a row,
-    the rows before it are returned and the report has their number.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp(), "animals.bin")
-    >>> _ = path.write_bytes(b"3 2\ncat " + np.array([1, 2], "<f4").tobytes() + b"dog " + b"abc")
-    >>> print(read_word2vec(path, Options()).report.summary())
-    animals.bin: 1 word x 2; the header promises 3 rows, 1 is whole in the file, which ends within another
+    The header's count is compared with the rows found and never used to reserve memory.
     """
     inspector = Inspector(path, options.strict)
     words: list[str] = []
