@@ -1,4 +1,4 @@
-"""The one clock that may end a search early, for those who ask for it."""
+"""The time limit that may end a search early."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ import time
 
 
 class Deadline:
-    """A moment after which nothing further is begun.
-
-    Parameters
-    ----------
-    seconds : float or None
-        From now on; None is never.
+    """A moment, some seconds from now or never (None), after which nothing further is begun.
 
     Examples
     --------
@@ -24,5 +19,5 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether it is later than that."""
+        """Whether the moment is over."""
         return self._end is not None and time.monotonic() >= self._end

@@ -1,4 +1,4 @@
-"""Packages that only some features need: imported when they are used, never before."""
+"""Optional packages, which are imported only when they are used."""
 
 from __future__ import annotations
 
@@ -12,21 +12,10 @@ _PACKAGES = {"ot": "POT", "faiss": "faiss-cpu", "babel": "Babel", "backports": "
 
 
 def require(module: str, purpose: str, *, extra: str | None = None) -> Any:
-    """Return a module, or say what needs it and how to install it.
-
-    Parameters
-    ----------
-    module : str
-        Its name, perhaps with dots.
-    purpose : str
-        What needs it, as the subject of the error's sentence.
-    extra : str, optional
-        The extra of fipp that installs it; without one, the package is installed by its own name.
+    """Return a module, or say what needs it and how to install it, by itself or by an extra of fipp.
 
     Examples
     --------
-    >>> require("json", "this example").dumps([1])
-    '[1]'
     >>> require("no_such_module", "drawing", extra="plot")
     Traceback (most recent call last):
     ...

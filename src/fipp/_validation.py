@@ -14,31 +14,9 @@ class NotNumbersError(FippError, TypeError):
 
 
 def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None, owner: str = "the model") -> NDArray:
-    """Check that ``X`` is a matrix of finite numbers and return it as an array of floats.
+    """Check that ``X`` is a matrix of finite numbers and return it as floats: of its own precision, or float32.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-    name : str
-        What to call it in an error.
-    n_columns : int, optional
-        The dimension it must have.
-    owner : str
-        What needs that dimension, for the error.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-        Floating point, of the precision it came with; float32 for other numbers.
-
-    Examples
-    --------
-    >>> as_matrix([[1, 2], [3, 4]], "X")
-    array([[1., 2.],
-           [3., 4.]], dtype=float32)
-    >>> as_matrix([[1.0, 2.0], [np.nan, 4.0]], "X")
-    Traceback (most recent call last):
-    fipp.exceptions.FippError: row 1 of X holds NaN or infinity (column 0): ...
+    ``name`` is what an error calls it; ``owner`` is what expects it to have ``n_columns``.
     """
     if hasattr(X, "toarray"):
         raise FippError(f"{name} is a sparse matrix; vectors must be dense: pass {name}.toarray()")
@@ -85,25 +63,7 @@ def _require_finite(array: NDArray, name: str) -> None:
 
 
 def as_pairs(pairs: ArrayLike | None, n_source: int, n_target: int) -> NDArray[np.int64]:
-    """Check seed pairs and return them as row numbers, each pair once, in the order given.
-
-    Parameters
-    ----------
-    pairs : array-like of shape (c, 2) or None
-        Source row and target row of each pair. None pairs row i with row i.
-    n_source, n_target : int
-        Numbers of rows.
-
-    Returns
-    -------
-    ndarray of shape (c, 2)
-
-    Examples
-    --------
-    >>> as_pairs([(0, 1), (2, 2), (0, 1)], 3, 3)
-    array([[0, 1],
-           [2, 2]])
-    """
+    """Check seed pairs (c, 2) and return each once, in the order given, as row numbers; None pairs row i with row i."""
     if pairs is None:
         if n_source != n_target:
             raise FippError(
@@ -133,19 +93,6 @@ def as_pairs(pairs: ArrayLike | None, n_source: int, n_target: int) -> NDArray[n
 
 def as_weights(weights: ArrayLike, pairs: ArrayLike, unique: NDArray[np.int64]) -> NDArray[np.float64]:
     """Check the weights of seed pairs and return one for each pair that `as_pairs` kept, summed over its repetitions.
-
-    Parameters
-    ----------
-    weights : array-like of shape (c,)
-        Not negative, and not all zero.
-    pairs : array-like of shape (c, 2)
-        The pairs as they were given.
-    unique : ndarray of shape (u, 2)
-        What `as_pairs` made of them.
-
-    Returns
-    -------
-    ndarray of shape (u,)
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""What can go wrong, said so that a person can act on it."""
+"""Errors and warnings with messages that a person can act on."""
 
 import sys
 import warnings
 
 
 class FippError(ValueError):
-    """A mistake in what the user gave: a file, a setting, a pair of inputs that do not fit.
+    """A mistake in the user's input: a file, a setting, or two inputs that do not fit.
 
-    The message says what was wrong, where, and what to do. The command line prints it and exits with 2;
-    it never shows a traceback for one of these.
+    The message says what was wrong, where, and what to do. The command line prints it without a traceback and exits
+    with 2.
 
     Examples
     --------
@@ -19,21 +19,11 @@ class FippError(ValueError):
 
 
 class FippWarning(UserWarning):
-    """Something the user should know although the result is defined, for example fewer pairs than dimensions."""
+    """Something that the user should know although there is a result, for example fewer pairs than dimensions."""
 
 
 def warn(message: str) -> None:
-    """Issue a `FippWarning` for the line outside of fipp that led here, however deep inside this is.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn("there are few pairs")
-    >>> print(caught[0].message)
-    there are few pairs
-    """
+    """Issue a `FippWarning` for the line outside of fipp that led here."""
     level, frame = 2, sys._getframe(1)
     # Decorators of fipp's functions come from contextlib.
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("fipp.", "contextlib")):

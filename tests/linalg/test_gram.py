@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from fipp.linalg import FilteredGram, GramTiles, _gram, filtered_gram, filtered_product, is_kept, target_share
+from fipp.linalg import (
+    FilteredGram,
+    GramTiles,
+    _gram,
+    filtered_gram,
+    filtered_product,
+    is_kept,
+    target_share,
+    transfer_weight,
+)
 from fipp.linalg._gram import symmetric_product
 
 EPSILONS = [0.3, 0.02, np.inf, 0.0, 1.0]
@@ -175,10 +184,12 @@ def test_residual_norms_are_those_of_the_rows_of_g_star_minus_g_t(rng):
 def test_pull_is_gamma_lambda_over_one_plus_gamma_lambda(kept_fraction, lam):
     gamma = 1 / kept_fraction
     assert target_share(kept_fraction, lam) == pytest.approx(gamma * lam / (1 + gamma * lam))
+    assert transfer_weight(kept_fraction, lam) == pytest.approx(gamma * lam)
 
 
 def test_an_empty_filter_pulls_nowhere():
     assert target_share(0.0, 1.0) == 0
+    assert transfer_weight(0.0, 1.0) == 0
 
 
 @pytest.mark.parametrize("max_memory", [None, 60_000])

@@ -212,5 +212,15 @@ def test_the_limit_on_blas_is_lifted_after_the_last_of_two_maps_that_overlap():
         assert n_threads() == before
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_workers_do_not_warn_of_the_invalid_flag_that_blas_kernels_may_raise(threads):
+    infinite = np.array([np.inf], dtype=np.float32)
+    with threadpool_limits(threads), np.errstate(invalid="raise"):
+        for difference in ordered_map(lambda _: infinite - infinite, range(9)):
+            assert np.isnan(difference).all()
+            # The state of the caller is its own.
+            assert np.geterr()["invalid"] == "raise"
+
+
 def test_no_work_is_no_results():
     assert list(ordered_map(str, [])) == []

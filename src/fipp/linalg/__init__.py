@@ -1,6 +1,5 @@
 """The numerical core. Arrays in, arrays out."""
 
-from fipp._progress import Progress
 from fipp.linalg._gram import (
     FilteredGram,
     GramTiles,
@@ -28,7 +27,6 @@ from fipp.linalg._parallel import (
     rows_per_block,
     single_threaded_blas,
 )
-from fipp.linalg._rotation import deviation_from_orthogonal, pip_distance, rotation
 from fipp.linalg._solve import (
     FilteredObjective,
     Objective,
@@ -44,12 +42,13 @@ from fipp.linalg._spectral import (
     SeedMoments,
     SpectralMaps,
     covariance_power,
+    deviation_from_orthogonal,
+    pip_distance,
+    rotation,
     seed_moments,
     shared_directions,
     spectral_maps,
 )
 
 # The names that are not listed here are for other rooms of fipp.
-__all__ = [
-    "pip_distance",
-]
+__all__ = ["pip_distance"]

@@ -28,65 +28,31 @@ _THREADS = 8
 
 
 def target_share(kept_fraction: float, lam: float) -> float:
-    """Return a = γλ / (1 + γλ), γ = c² / NNZ(Δ): how far kept entries of G* move from G_s towards G_t (eq. 5).
-
-    Examples
-    --------
-    >>> target_share(1.0, 1.0), target_share(0.25, 1.0), target_share(0.0, 1.0)
-    (0.5, 0.8, 0.0)
-    """
+    """Return a = γλ / (1 + γλ), γ = c² / NNZ(Δ): how far kept entries of G* move from G_s towards G_t (eq. 5)."""
     return float(lam / (kept_fraction + lam)) if kept_fraction > 0 else 0.0
 
 
 def transfer_weight(kept_fraction: float, lam: float) -> float:
-    """Return γλ, γ = c² / NNZ(Δ): how much the transfer loss counts beside the reconstruction loss (appendix E).
-
-    Examples
-    --------
-    >>> transfer_weight(0.25, 1.0), transfer_weight(0.0, 1.0)
-    (4.0, 0.0)
-    """
+    """Return γλ, γ = c² / NNZ(Δ): how much the transfer loss counts beside the reconstruction loss (appendix E)."""
     return float(lam / kept_fraction) if kept_fraction > 0 else 0.0
 
 
 def is_kept(difference: NDArray[np.float32], epsilon: float) -> NDArray[np.bool_]:
-    """Return Δ^ε for entries of G_t − G_s: whether both spaces agree on an inner product within ε (section 3.1.2).
-
-    Examples
-    --------
-    >>> is_kept(np.float32([0.1, -0.3, 0.25]), 0.25)
-    array([ True, False, False])
-    """
+    """Return Δ^ε for entries of G_t − G_s: whether both spaces agree on an inner product within ε (section 3.1.2)."""
     with np.errstate(over="ignore"):  # an ε beyond the range of float32 keeps everything
         return np.abs(difference) < np.float32(epsilon)
 
 
 @dataclass(frozen=True)
 class FilteredGram:
-    """The sums that one pass over the Gram tiles leaves for one ε: enough for every λ.
-
-    Attributes
-    ----------
-    epsilon : float
-        The filter's threshold.
-    transfer : ndarray of shape (r, r)
-        Qᵀ(Δ∘(G_t − G_s))Q.
-    kept : ndarray of shape (c,)
-        Number of entries that the filter keeps in each row of Δ.
-    difference : ndarray of shape (c,)
-        Row sums of (G_t − G_s)².
-    kept_difference : ndarray of shape (c,)
-        The same sums over kept entries only.
-    rounding : float
-        Norm of a row of G_t − G_s below which it is nothing but rounding.
-    """
+    """The sums that one pass over the Gram tiles leaves for one ε: enough for every λ."""
 
     epsilon: float
-    transfer: NDArray[np.float64]
-    kept: NDArray[np.float64]
-    difference: NDArray[np.float64]
-    kept_difference: NDArray[np.float64]
-    rounding: float
+    transfer: NDArray[np.float64]  # Qᵀ(Δ∘(G_t − G_s))Q, of shape (r, r)
+    kept: NDArray[np.float64]  # number of entries that the filter keeps in each of the c rows of Δ
+    difference: NDArray[np.float64]  # row sums of (G_t − G_s)²
+    kept_difference: NDArray[np.float64]  # the same sums over kept entries only
+    rounding: float  # a row of G_t − G_s with a smaller norm is nothing but rounding
 
     @property
     def kept_fraction(self) -> float:
@@ -121,22 +87,7 @@ def residual_weights(residual_norms: NDArray[np.float64]) -> NDArray[np.float64]
 class GramTiles:
     """Tiles of G_t − G_s on and above the diagonal.
 
-    Parameters
-    ----------
-    X_s, X_t : ndarray of shape (c, d1), (c, d2)
-    max_memory : int or str, optional
-        Working memory that may be used; it can only make the tiles smaller.
-    size : int, optional
-        Rows and columns of a tile, for tiles that must match others.
-
-    Examples
-    --------
-    >>> X_s, X_t = np.eye(3, dtype=np.float32), np.ones((3, 2), dtype=np.float32)
-    >>> tiles = GramTiles(X_s, X_t)
-    >>> tiles.difference(0, 0)
-    array([[1., 2., 2.],
-           [2., 1., 2.],
-           [2., 2., 1.]], dtype=float32)
+    ``max_memory`` can only make the tiles smaller; ``size`` is for tiles that must match others.
     """
 
     def __init__(
@@ -185,14 +136,6 @@ def symmetric_product(
     """Multiply a symmetric c×c matrix that exists only as tiles on and above the diagonal with ``Z`` (c, k).
 
     ``make_tile(i, j, tiles.negated(i))`` returns tile (i, j).
-
-    Examples
-    --------
-    >>> X = np.eye(2, dtype=np.float32)
-    >>> tiles = GramTiles(X, 2 * X)
-    >>> symmetric_product(tiles, tiles.difference, X)
-    array([[3., 0.],
-           [0., 3.]], dtype=float32)
     """
 
     def work(i: int) -> NDArray[np.float32]:
@@ -222,30 +165,7 @@ def filtered_gram(
 ) -> list[FilteredGram]:
     """Sum Qᵀ(Δ^ε∘(G_t − G_s))Q and the row sums for the weights in one pass over Gram tiles, for several ε.
 
-    Parameters
-    ----------
-    X_s, X_t : ndarray of shape (c, d1), (c, d2)
-        Source and target vectors of the seed pairs.
-    Q : ndarray of shape (c, r) or None
-        An orthonormal basis of the columns of X_s; None if only the row sums are wanted.
-    epsilons : sequence of float
-        Thresholds; infinity keeps everything.
-    max_memory : int or str, optional
-        Working memory, such as ``"2GB"``.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-
-    Returns
-    -------
-    list of FilteredGram
-        One for each ε, in the order given.
-
-    Examples
-    --------
-    >>> X = np.eye(2, dtype=np.float32)
-    >>> (gram,) = filtered_gram(X, X[::-1] * 2, X, [0.5])
-    >>> gram.kept_fraction, gram.difference.tolist()
-    (0.5, [9.0, 9.0])
+    The columns of Q (c, r) are an orthonormal basis of those of X_s; it is None if only the row sums are wanted.
     """
     tiles = GramTiles(X_s, X_t, max_memory)
     Q = np.empty((len(X_s), 0), np.float32) if Q is None else np.ascontiguousarray(Q, dtype=np.float32)
@@ -253,10 +173,8 @@ def filtered_gram(
     transfer = np.zeros((n, r, r))
     difference, kept, kept_difference = np.zeros(c), np.zeros((n, c)), np.zeros((n, c))
 
-    def work(i: int) -> _RowSums:
-        return _row_of_tiles(tiles, i, Q, epsilons)
-
-    for i, (product, total, count, kept_total) in enumerate(tiles.by_row(work, progress)):
+    sums = tiles.by_row(lambda i: _row_of_tiles(tiles, i, Q, epsilons), progress)
+    for i, (product, total, count, kept_total) in enumerate(sums):
         rest = slice(i * tiles.size, c)
         transfer += product
         difference[rest] += total

@@ -15,26 +15,13 @@ _SMALL_NORM = 1e-15
 
 
 def row_blocks(n_rows: int, size: int = _ROWS) -> Iterator[slice]:
-    """Cut ``n_rows`` rows into slices of at most ``size``.
-
-    Examples
-    --------
-    >>> list(row_blocks(5, 2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """Cut ``n_rows`` rows into slices of at most ``size``."""
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
 
 def map_rows(function: Callable[[NDArray], NDArray], X: NDArray, n_columns: int) -> NDArray[np.float32]:
-    """Return ``function`` of the rows of ``X``, which has ``n_columns`` for each, block by block on all threads.
-
-    Examples
-    --------
-    >>> map_rows(lambda rows: rows[:, :1] + 1, np.float32([[1, 2], [3, 4]]), 1)
-    array([[2.],
-           [4.]], dtype=float32)
-    """
+    """Return ``function`` of the rows of ``X``, which has ``n_columns`` for each, block by block on all threads."""
     out = np.empty((len(X), n_columns), dtype=np.float32)
 
     def fill(rows: slice) -> None:
@@ -46,14 +33,7 @@ def map_rows(function: Callable[[NDArray], NDArray], X: NDArray, n_columns: int)
 
 
 def unit_rows(X: NDArray) -> NDArray[np.float32]:
-    """Return a float32 copy of ``X`` whose rows have length 1; rows of zeros stay zero.
-
-    Examples
-    --------
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]], dtype=float32)
-    """
+    """Return a float32 copy of ``X`` whose rows have length 1; rows of zeros stay zero."""
     with np.errstate(over="ignore"):
         unit = np.array(X, dtype=np.float32)
     norms = np.sqrt(np.einsum("ij,ij->i", unit, unit))
@@ -71,27 +51,9 @@ def unit_rows(X: NDArray) -> NDArray[np.float32]:
 def mean_and_scatter(
     X: NDArray, prepare: Callable[[NDArray], NDArray[np.float32]], *, scatter: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean and the centred scatter matrix of ``prepare(rows)`` over all rows that are not zero.
+    """Return the mean and the covariance matrix of ``prepare(rows)`` over all rows that are not zero.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    prepare : callable
-        Applied to blocks of rows, for example `unit_rows`.
-    scatter : bool, default=True
-        Whether to compute the scatter matrix; otherwise zeros are returned.
-
-    Returns
-    -------
-    mean : ndarray of shape (d,)
-    scatter : ndarray of shape (d, d)
-        Σ (x − mean)ᵀ(x − mean) / number of rows that are not zero.
-
-    Examples
-    --------
-    >>> mean, scatter = mean_and_scatter(np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 0.0]]), np.float32)
-    >>> mean, scatter
-    (array([2., 0.]), array([[1., 0.], [0., 0.]]))
+    ``prepare`` is applied to blocks of rows; without ``scatter``, the matrix is zero.
     """
     d = X.shape[1]
     count, total, products = 0, np.zeros(d), np.zeros((d, d))
@@ -111,14 +73,7 @@ def mean_and_scatter(
 
 
 def cross_products(A: NDArray, B: NDArray, weights: NDArray | None = None) -> NDArray[np.float64]:
-    """Return Aᵀ diag(weights) B of two tall matrices: products in their own precision, sums of blocks in float64.
-
-    Examples
-    --------
-    >>> cross_products(np.eye(2), np.eye(2), np.array([1.0, 4.0]))
-    array([[1., 0.],
-           [0., 4.]])
-    """
+    """Return Aᵀ diag(weights) B of two tall matrices: products in their own precision, sums of blocks in float64."""
 
     def product(rows: slice) -> NDArray:
         left = A[rows] if weights is None else A[rows] * weights[rows, None].astype(A.dtype)
@@ -150,13 +105,6 @@ def affine(
 
 
 def matmul_blocks(X: NDArray[np.float32], W: NDArray) -> NDArray[np.float32]:
-    """Return X W of a tall X in its own precision, with the same bits whatever the number of threads.
-
-    Examples
-    --------
-    >>> matmul_blocks(np.eye(2, dtype=np.float32), np.array([[0.0, 1.0], [2.0, 0.0]]))
-    array([[0., 1.],
-           [2., 0.]], dtype=float32)
-    """
+    """Return X W of a tall X in its own precision, with the same bits whatever the number of threads."""
     narrow = W.astype(X.dtype)
     return np.concatenate(list(ordered_map(lambda rows: X[rows] @ narrow, row_blocks(len(X)))))

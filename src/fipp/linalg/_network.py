@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +17,13 @@ _SMALL = np.float32(1e-12)
 
 @dataclass(frozen=True)
 class ResidualNetwork:
-    r"""ŷ = xW + b + \max(0, xA + a) B.
+    r"""ŷ = xW + b + \max(0, xA + a) B, with x of d1, ŷ of d2 and the hidden layer of h dimensions."""
 
-    Attributes
-    ----------
-    linear, offset : ndarray of shape (d1, d2), (d2,)
-        W and b.
-    hidden, hidden_offset : ndarray of shape (d1, h), (h,)
-        A and a.
-    output : ndarray of shape (h, d2)
-        B.
-    """
-
-    linear: Matrix
-    offset: Matrix
-    hidden: Matrix
-    hidden_offset: Matrix
-    output: Matrix
+    linear: Matrix  # W
+    offset: Matrix  # b
+    hidden: Matrix  # A
+    hidden_offset: Matrix  # a
+    output: Matrix  # B
 
     def __call__(self, X: Matrix) -> Matrix:
         """Return ŷ of each row."""
@@ -51,18 +41,7 @@ class ResidualNetwork:
         return [getattr(self, part.name) for part in fields(self)]
 
     def gradient(self, X: Matrix, Y: Matrix, loss: str, mask: Matrix | None = None) -> tuple[float, list[Matrix]]:
-        """Return the mean loss on pairs of rows, and its gradient by W, b, A, a, B.
-
-        ``mask`` multiplies the hidden layer: dropout.
-
-        Examples
-        --------
-        >>> one = np.ones((1, 1), np.float32)
-        >>> network = ResidualNetwork(one, one[0], one, one[0], one)
-        >>> value, gradient = network.gradient(one, 2 * one, "mse")
-        >>> value, gradient[0]  # (1·1 + 1 + 2·1 − 2)²
-        (4.0, array([[4.]], dtype=float32))
-        """
+        """Return the mean loss and its gradient by W, b, A, a, B; ``mask`` multiplies the hidden layer (dropout)."""
         active = self.activation(X)
         dropped = active if mask is None else active * mask
         value, error = LOSSES[loss](X @ self.linear + self.offset + dropped @ self.output, Y)
@@ -119,7 +98,7 @@ class Training:
                     _, gradients = ResidualNetwork(*arrays).gradient(X[rows], Y[rows], self.loss, mask)
                 for place, gradient in enumerate(gradients):
                     self._step(arrays[place], rest[place], gradient, means[place], squares[place], step)
-            yield replace(network, **{part.name: a.copy() for part, a in zip(fields(network), arrays, strict=True)})
+            yield ResidualNetwork(*(array.copy() for array in arrays))
 
     def _mask(self, rng: np.random.Generator, shape: tuple[int, int]) -> Matrix | None:
         if self.dropout == 0:

@@ -43,12 +43,6 @@ def thin_svd(X: FloatArray) -> ThinFactors:
 
     The factors come from the eigenvectors of XᵀX in float64, which is small. For tall matrices this is many times as
     fast as an SVD of X itself, and accurate enough because directions below 1e-5 of the largest are dropped.
-
-    Examples
-    --------
-    >>> Q, sigma, V = thin_svd(np.array([[3.0, 0.0], [0.0, 0.0], [0.0, 2.0]]))
-    >>> sigma
-    array([3., 2.])
     """
     wide = X.astype(np.float64)
     squared, V = np.linalg.eigh(cross_products(wide, wide))
@@ -63,8 +57,6 @@ def thin_svd(X: FloatArray) -> ThinFactors:
 def positive_root(M: NDArray[np.float64], rank: int | None = None) -> NDArray[np.float64]:
     """Return some L with L Lᵀ the positive part of M, or the best approximation to it of that rank (eq. 6).
 
-    M is mostly positive definite already and then needs no eigenvectors: its Cholesky factor is enough.
-
     Examples
     --------
     >>> positive_root(np.diag([4.0, -1.0]))
@@ -72,7 +64,7 @@ def positive_root(M: NDArray[np.float64], rank: int | None = None) -> NDArray[np
            [0.]])
     """
     if rank is None or rank >= len(M):
-        try:
+        try:  # M is mostly positive definite already; then its Cholesky factor is enough
             factor: NDArray = np.linalg.cholesky((M + M.T) / 2)
             return factor
         except np.linalg.LinAlgError:
@@ -84,14 +76,7 @@ def positive_root(M: NDArray[np.float64], rank: int | None = None) -> NDArray[np
 
 @single_threaded_blas
 def positive_part(M: NDArray[np.float64], rank: int | None = None) -> tuple[NDArray, NDArray]:
-    """Return the eigenvalues above zero (at most ``rank``, largest first) and their eigenvectors.
-
-    Examples
-    --------
-    >>> values, vectors = positive_part(np.diag([1.0, -2.0, 3.0]))
-    >>> values
-    array([3., 1.])
-    """
+    """Return the eigenvalues above zero (at most ``rank``, largest first) and their eigenvectors."""
     return _leading(*np.linalg.eigh((M + M.T) / 2), rank)
 
 
@@ -115,38 +100,10 @@ def target_gram_eigen(
     max_memory: int | str | None = None,
     progress: Progress | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Return the leading positive eigenvalues and eigenvectors of G* = G_s + a Δ^ε∘(G_t − G_s).
+    """Return at most ``rank`` positive eigenvalues, largest first, and eigenvectors of G* = G_s + a Δ^ε∘(G_t − G_s).
 
-    Parameters
-    ----------
-    tiles : GramTiles
-        Tiles of the seed pairs.
-    epsilon : float
-        ε of the filter.
-    a : float
-        How far kept entries move towards G_t; see `target_share`.
-    rank : int
-        The largest number of eigenvalues to return.
-    method : {"dense", "subspace", "auto"}
-        A dense eigendecomposition of the c×c matrix, or block subspace iteration that starts at span[X_s, X_t]. The
-        dominant directions of G* are close to that span, so a few products are enough and no c×c matrix is formed.
-        ``"auto"`` is dense up to 5,000 pairs if that fits into ``max_memory``.
-    max_memory : int or str, optional
-        The dense method refuses to start if it would need more.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-
-    Returns
-    -------
-    values : ndarray of shape (k,), k ≤ rank
-    vectors : ndarray of shape (c, k)
-
-    Examples
-    --------
-    >>> X = np.eye(3, dtype=np.float32)
-    >>> values, vectors = target_gram_eigen(GramTiles(X, X), 0.1, 0.5, 2)
-    >>> values
-    array([1., 1.])
+    ``method`` is ``"dense"``, ``"subspace"`` (block subspace iteration, which forms no c×c matrix), or ``"auto"``:
+    dense up to 5,000 pairs if that fits into ``max_memory``.
     """
     c, dense_bytes = tiles.n_pairs, 4 * 4 * tiles.n_pairs**2
     fits = max_memory is None or dense_bytes <= parse_memory(max_memory)
@@ -179,6 +136,7 @@ def _subspace(
     tiles: GramTiles, epsilon: float, a: float, rank: int, progress: Progress | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     X_s = tiles.stacked[:, : tiles.n_source]
+    # The dominant directions of G* are close to span[X_s, X_t], so a few products are enough.
     Z, known = thin_svd(tiles.stacked).Q, np.zeros(0)
     for _ in range(_SUBSPACE_PRODUCTS):
         G_Z = X_s @ (X_s.T @ Z) + np.float32(a) * filtered_product(tiles, Z, epsilon, progress)
@@ -197,15 +155,7 @@ def _subspace(
 def filtered_product(
     tiles: GramTiles, Z: NDArray[np.float32], epsilon: float, progress: Progress | None = None
 ) -> NDArray[np.float32]:
-    """Return (Δ∘(G_t − G_s)) Z in one pass over the tiles.
-
-    Examples
-    --------
-    >>> X = np.eye(2, dtype=np.float32)
-    >>> filtered_product(GramTiles(X, 2 * X), X, 3.5)
-    array([[3., 0.],
-           [0., 3.]], dtype=float32)
-    """
+    """Return (Δ∘(G_t − G_s)) Z in one pass over the tiles."""
 
     def filtered(i: int, j: int, left: NDArray[np.float32]) -> NDArray[np.float32]:
         tile = tiles.difference(i, j, left)
@@ -229,24 +179,9 @@ class Objective(NamedTuple):
 
 
 class FilteredObjective:
-    r"""The FIPP objective of given seed pairs as a function of X̃, with its gradient.
+    r"""The FIPP objective of given seed pairs as a function of X̃, with its gradient; ``weight`` is γλ.
 
-    Parameters
-    ----------
-    X_s, X_t : ndarray of shape (c, d1), (c, d2)
-        Source and target vectors of the seed pairs.
-    epsilon : float
-        ε of the filter.
-    weight : float
-        γλ, the weight of the transfer loss.
-    max_memory : int or str, optional
-        The filter takes c²/2 bytes; if that does not fit, it is computed again at each step.
-
-    Examples
-    --------
-    >>> X = np.eye(2, dtype=np.float32)
-    >>> FilteredObjective(X, 2 * X, 0.5, weight=2.0)(X)
-    Objective(reconstruction=0.0, transfer=0.0, weight=2.0)
+    The filter takes c²/2 bytes; if ``max_memory`` has no room for that, it is computed again at each step.
     """
 
     def __init__(
@@ -307,15 +242,7 @@ def descend(
     n_steps: int = 1000,
     progress: Progress | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Minimise the objective with Adam; return the best X̃ found and the loss at every step (section 3.2.2, appendix F).
-
-    Examples
-    --------
-    >>> X = np.eye(3, dtype=np.float32)
-    >>> found, losses = descend(FilteredObjective(X, 1.2 * X, 1.0, weight=1.0), X, n_steps=50)
-    >>> bool(losses[-1] < losses[0]), losses.shape
-    (True, (51,))
-    """
+    """Return the best X̃ that Adam finds, and the loss at every step (section 3.2.2, appendix F)."""
     X = start.astype(np.float32)
     mean, square = np.zeros_like(X), np.zeros_like(X)
     losses, best, best_loss = np.empty(n_steps + 1), X.copy(), np.inf

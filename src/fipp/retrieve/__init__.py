@@ -2,8 +2,8 @@
 
 from fipp.retrieve._index import Index, build_index
 from fipp.retrieve._mutual import MutualNeighbours, mutual_neighbours
-from fipp.retrieve._options import check_beta, check_count, check_retrieval, corrects_hubs
 from fipp.retrieve._ranks import best_reciprocal_ranks, ranks_of_gold
+from fipp.retrieve._scores import check_beta, check_count, check_retrieval, corrects_hubs
 from fipp.retrieve._search import Neighbours, mean_similarity, neighbours
 
 # The names that are not listed here are for other rooms of fipp.

@@ -48,13 +48,7 @@ def unpack(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.flo
 
 
 def _kth_scores(rows: NDArray[np.int64], scores: NDArray[np.float32], size: int, k: int) -> NDArray[np.float32]:
-    """Return the ``k``-th best score of each of ``size`` rows, -inf for a row with fewer.
-
-    Examples
-    --------
-    >>> _kth_scores(np.array([2, 0, 2, 2]), np.float32([1, 5, -3, 2]), size=3, k=2)
-    array([-inf, -inf,   1.], dtype=float32)
-    """
+    """Return the ``k``-th best score of each of ``size`` rows, -inf for a row with fewer."""
     order = np.sort(rows << 32 | _descending(scores) + (1 << 31))
     first = np.searchsorted(order, np.arange(size + 1) << 32)
     enough = np.flatnonzero(np.diff(first) >= k)
@@ -78,19 +72,10 @@ def _reach_of_best(scores: NDArray[np.float32], k: int) -> NDArray[np.float32]:
 
 
 class Best:
-    """The ``k`` best keys of each of ``n`` queries among all blocks added so far.
-
-    Examples
-    --------
-    >>> best = Best(1, 2)
-    >>> best.add(slice(0, 1), pack(np.float32([[3, 1]]), np.array([[0, 1]])))
-    >>> best.add(slice(0, 1), pack(np.float32([[3, 2]]), np.array([[5, 6]])))
-    >>> best.result()
-    (array([[0, 5]]), array([[3., 3.]], dtype=float32))
-    """
+    """The ``k`` best keys of each of ``n`` queries among all blocks added so far."""
 
     def __init__(self, n: int, k: int) -> None:
-        self.packed = np.full((n, k), _EMPTY)
+        self.k, self.packed = k, np.full((n, k), _EMPTY)
         # The k-th best score so far. It only rises, so a thread that reads it late sees a floor that is too low, never
         # one that is too high: threads need not wait for each other, and the result is the same.
         self.floor = np.full(n, -np.inf, dtype=np.float32)
@@ -101,7 +86,7 @@ class Best:
         if len(changed) == 0:
             return
         both = np.concatenate([self.packed[rows][changed], packed[changed]], axis=1)
-        best = np.sort(both, axis=1)[:, : self.packed.shape[1]]
+        best = np.sort(both, axis=1)[:, : self.k]
         self.packed[rows.start + changed] = best
         worst = best[:, -1]
         self.floor[rows.start + changed] = np.where(worst == _EMPTY, np.float32(-np.inf), unpack(worst)[1])
@@ -118,16 +103,8 @@ class Best:
 class Collector:
     """Collects the keys of some queries that may be among the ``k`` best; only these are scored exactly, at the end.
 
-    Parameters
-    ----------
-    pairs : Pairs
-        The queries and all keys whose scores will be added.
-    k : int
-        Number of keys to find for each query.
-    floor : ndarray of float32, shape (queries,)
-        The ``k``-th best score that each query has elsewhere; keys below it may be left out.
-    offset : ndarray of float32, shape (keys,), optional
-        What is subtracted from the scores of each key.
+    Keys below ``floor``, the ``k``-th best score that each query has elsewhere, may be left out. ``offset`` lowers the
+    scores of each key.
     """
 
     def __init__(
@@ -142,8 +119,13 @@ class Collector:
         self._unsorted = 0
         self._marks = np.empty(0, dtype=np.bool_)
 
-    def add(self, part: slice, scores: NDArray[np.float32]) -> None:
-        """Look through the fast scores of some of the keys."""
+    def add(self, part: slice, products: NDArray[np.float32]) -> None:
+        """Subtract the offset from the products with some of the keys, in place, and look through these fast scores."""
+        if self._offset is not None:
+            products -= self._offset[part]
+        self._look_through(part, products)
+
+    def _look_through(self, part: slice, scores: NDArray[np.float32]) -> None:
         if np.isneginf(self._floor).any():
             # At least k keys have a fast score as high as this, so their exact scores are at most the error lower.
             self._floor = np.maximum(self._floor, _reach_of_best(scores, self._k) - self._pairs.error)
@@ -152,7 +134,7 @@ class Collector:
         if width > 1 and np.count_nonzero(marks) > _MOST_NEW * self._k * len(scores):
             # There are many near ties: hold fewer of them at a time.
             for few in row_blocks(width, (width + 1) // 2):
-                self.add(slice(part.start + few.start, part.start + few.stop), scores[:, few])
+                self._look_through(slice(part.start + few.start, part.start + few.stop), scores[:, few])
             return
         rows, columns = _places(marks)
         self._found.append((rows, columns + part.start, scores[rows, columns]))
@@ -205,14 +187,11 @@ class Collector:
             self._settle()
         packed = self._best.packed
         if self._zero.any():
-            shared = self._best_of_zeros()
+            columns = np.arange(self._pairs.columns.start, self._pairs.columns.stop)
+            scores = np.zeros(len(columns), dtype=np.float32) if self._offset is None else -self._offset
+            shared = np.sort(pack(scores, columns))[: self._k]
             packed[self._zero, : len(shared)] = shared
         return packed
-
-    def _best_of_zeros(self) -> NDArray[np.int64]:
-        columns = np.arange(self._pairs.columns.start, self._pairs.columns.stop)
-        known = np.zeros(len(columns), dtype=np.float32) if self._offset is None else -self._offset
-        return np.sort(pack(known, columns))[: self._k]
 
 
 def _places(marks: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

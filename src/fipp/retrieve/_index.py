@@ -12,9 +12,8 @@ from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 from fipp.linalg import n_threads, row_blocks
 from fipp.retrieve._best import pack, unpack
-from fipp.retrieve._hubs import Hubs
-from fipp.retrieve._options import Settings, check_count, corrects_hubs
 from fipp.retrieve._scan import Block, Rows, Scan, pair_scores
+from fipp.retrieve._scores import Hubs, Settings, check_count, corrects_hubs
 from fipp.retrieve._search import Neighbours, Prepared
 
 QUERIES_AT_A_TIME = 256
@@ -76,11 +75,10 @@ class Index:
         if self._graph is None or k >= len(self._keys):
             return self._prepared.search(scan, k, Steps(progress, len(scan)))
         parts = list(row_blocks(len(rows), QUERIES_AT_A_TIME))
-        steps, size = Steps(progress, len(parts)), min(k, len(self._keys))
-        indices = np.empty((len(rows), size), dtype=np.int64)
-        scores = np.empty((len(rows), size), dtype=np.float32)
+        steps = Steps(progress, len(parts))
+        indices, scores = np.empty((len(rows), k), dtype=np.int64), np.empty((len(rows), k), dtype=np.float32)
         for part in parts:
-            indices[part], scores[part] = self._approximate(rows.read(part), size, self._graph)
+            indices[part], scores[part] = self._approximate(rows.read(part), k, self._graph)
             steps()
         return Neighbours(indices, scores)
 
@@ -118,12 +116,7 @@ class Index:
         return columns, prepared.finish(scores, cosines.mean(axis=1, dtype=np.float64).astype(np.float32))
 
     def _best_of(
-        self,
-        queries: Block,
-        asked: NDArray[np.float32],
-        k: int,
-        graph: Graph,
-        offsets: NDArray[np.float32] | None,
+        self, queries: Block, asked: NDArray[np.float32], k: int, graph: Graph, offsets: NDArray[np.float32] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Let the graph propose keys, and score these exactly."""
         keys = self._keys.read_all()

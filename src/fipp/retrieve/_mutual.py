@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp._progress import Progress, Steps
-from fipp.retrieve._hubs import best_keys
-from fipp.retrieve._options import Settings
 from fipp.retrieve._scan import Rows, Scan
+from fipp.retrieve._scores import Settings, best_keys
 from fipp.retrieve._search import search
 
 

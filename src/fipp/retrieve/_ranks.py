@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 from fipp.linalg import ordered_map, row_blocks
-from fipp.retrieve._hubs import Hubs
-from fipp.retrieve._options import Settings
 from fipp.retrieve._scan import PAIRS_AT_A_TIME, Pairs, Rows, Scan, Tiles, pair_scores
+from fipp.retrieve._scores import Hubs, Settings
 
 
 def ranks_of_gold(
@@ -67,10 +66,8 @@ def ranks_of_gold(
     array([1, 4, 3])
     """
     settings = Settings.checked(retrieval, n_neighbours, beta)
-    all_queries, all_keys = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
-    asked, gold = _check_pairs(query_rows, gold_rows, len(all_queries), len(all_keys))
-    reference = settings.reference(all_queries, hub_reference)
-    return _ranks(all_queries, all_keys, asked, gold, reference, settings, max_memory, progress)
+    both = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
+    return _ranks(*both, query_rows, gold_rows, hub_reference, settings, max_memory, progress)
 
 
 def best_reciprocal_ranks(
@@ -83,24 +80,12 @@ def best_reciprocal_ranks(
     hub_reference: ArrayLike | None = None,
     max_memory: int | float | str | None = None,
 ) -> NDArray[np.float64]:
-    """Return 1 / rank of the best gold key of each query, by each of several ways to score.
+    """Return 1 / rank of the best gold key by each way to score (rows) and for each query (columns), 0 without gold.
 
-    Parameters
-    ----------
-    queries, keys, query_rows, gold_rows, hub_reference, max_memory
-        As for `ranks_of_gold`.
-    retrievals : sequence of {"cosine", "nn", "dot", "csls", "isf", "dualis"}
-        How a query and a key are scored; several share one float32 copy of the keys.
-
-    Returns
-    -------
-    ndarray of shape (retrievals, queries)
-        0 for a query without a gold key.
+    The parameters are those of `ranks_of_gold`; several ways to score share one float32 copy of the keys.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fipp.retrieve import best_reciprocal_ranks
     >>> best_reciprocal_ranks(np.eye(2), np.eye(2), [0, 1, 1], [1, 0, 1])
     array([[0.5, 1. ]])
     """
@@ -111,24 +96,9 @@ def best_reciprocal_ranks(
         if settings.unit not in read:
             rows = Rows(queries, "queries", unit=settings.unit), Rows(keys, "keys", unit=settings.unit)
             read[settings.unit] = (rows[0].converted(), rows[1].converted()) if len(retrievals) > 1 else rows
-        all_queries, all_keys = read[settings.unit]
-        asked, gold = _check_pairs(query_rows, gold_rows, len(all_queries), len(all_keys))
-        reference = settings.reference(all_queries, hub_reference)
-        ranks = _ranks(all_queries, all_keys, asked, gold, reference, settings, max_memory, None)
-        np.maximum.at(found, asked, 1 / ranks)
+        ranks = _ranks(*read[settings.unit], query_rows, gold_rows, hub_reference, settings, max_memory, None)
+        np.maximum.at(found, np.asarray(query_rows, dtype=np.int64), 1 / ranks)
     return best
-
-
-def _check_pairs(
-    query_rows: ArrayLike, gold_rows: ArrayLike, n_queries: int, n_keys: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    asked, gold = (
-        _check_rows(query_rows, n_queries, "query_rows", "queries"),
-        _check_rows(gold_rows, n_keys, "gold_rows", "keys"),
-    )
-    if len(asked) != len(gold):
-        raise FippError(f"query_rows has {len(asked)} numbers and gold_rows {len(gold)}; they come in pairs")
-    return asked, gold
 
 
 def _check_rows(rows: ArrayLike, size: int, name: str, matrix: str) -> NDArray[np.int64]:
@@ -149,16 +119,20 @@ def _check_rows(rows: ArrayLike, size: int, name: str, matrix: str) -> NDArray[n
 def _ranks(
     queries: Rows,
     keys: Rows,
-    asked: NDArray[np.int64],
-    gold: NDArray[np.int64],
-    reference: Rows,
+    query_rows: ArrayLike,
+    gold_rows: ArrayLike,
+    hub_reference: ArrayLike | None,
     settings: Settings,
     max_memory: int | float | str | None,
     progress: Progress | None,
 ) -> NDArray[np.int64]:
+    asked = _check_rows(query_rows, len(queries), "query_rows", "queries")
+    gold = _check_rows(gold_rows, len(keys), "gold_rows", "keys")
+    if len(asked) != len(gold):
+        raise FippError(f"query_rows has {len(asked)} numbers and gold_rows {len(gold)}; they come in pairs")
     distinct, position = np.unique(asked, return_inverse=True)
     scan = Scan(queries.pick(distinct), keys, max_memory)
-    hubs = Hubs.plan(settings, keys, reference, max_memory)
+    hubs = Hubs.plan(settings, keys, settings.reference(queries, hub_reference), max_memory)
     steps = Steps(progress, len(hubs) + len(scan))
     offsets = hubs.offsets(steps)
 

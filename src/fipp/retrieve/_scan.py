@@ -38,18 +38,10 @@ _SMALLEST = float(np.finfo(np.float32).tiny)
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a matrix, ready for a product.
-
-    Attributes
-    ----------
-    vectors : ndarray of float32, shape (n, d)
-        The rows, at unit length if that was asked for; a row of zeros stays zero.
-    lengths : ndarray of float64, shape (n,)
-        Their lengths: for unit rows 1, or 0 for a row of zeros.
-    """
+    """Some rows of a matrix, ready for a product."""
 
     vectors: NDArray[np.float32]
-    lengths: NDArray[np.float64]
+    lengths: NDArray[np.float64]  # for unit rows 1, or 0 for a row of zeros
 
     def part(self, rows: slice) -> Block:
         """Return a view of some of the rows."""
@@ -59,27 +51,12 @@ class Block:
 class Rows:
     """The rows of a matrix, converted only when they are read, so that no second copy of the whole is made.
 
-    Parameters
-    ----------
-    matrix : array-like of shape (n, d)
-        Floating point numbers or integers; a memory map stays on disk.
-    name : str
-        The user's name for the matrix, for error messages.
-    unit : bool
-        Whether rows are read at unit length.
-
-    Examples
-    --------
-    >>> rows = Rows(np.array([[3, 4], [0, 0]], dtype=np.int8), "queries", unit=True)
-    >>> rows.read(slice(0, 2)).vectors
-    array([[0.6, 0.8],
-           [0. , 0. ]], dtype=float32)
+    A memory map stays on disk. Rows are read at unit length if ``unit``; ``name`` is for error messages.
     """
 
     def __init__(self, matrix: ArrayLike, name: str, *, unit: bool) -> None:
         self.matrix: NDArray[Any] = np.asarray(matrix)
-        self.name = name
-        self.unit = unit
+        self.name, self.unit = name, unit
         self._picked: NDArray[np.int64] | None = None
         self._ready: Block | None = None
         if self.matrix.ndim != 2 or self.matrix.dtype.kind not in "fiub":
@@ -174,46 +151,31 @@ def check_comparable(queries: Rows, keys: Rows, purpose: str) -> None:
 
 
 def pair_scores(queries: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the dot product of row i of one matrix with row i of the other, in float64, added in a fixed order.
-
-    Examples
-    --------
-    >>> pair_scores(np.float32([[1, 2], [3, 4]]), np.float32([[1, 1], [0, 1]]))
-    array([3., 4.])
-    """
+    """Return the dot product of row i of one matrix with row i of the other, in float64, added in a fixed order."""
     # The product of two float32 is exact in float64. Converting first is faster than letting the product convert.
     products = queries.astype(np.float64) * keys.astype(np.float64)
     return products.sum(axis=1)
 
 
-@dataclass(frozen=True)
 class Pairs:
-    """All pairs of a block of queries and a block of keys.
+    """All pairs of a block of queries and a block of keys, at ``rows`` and ``columns`` among all queries and keys.
 
-    Attributes
-    ----------
-    queries, keys : Block
-        The vectors of both.
-    rows, columns : slice
-        The positions of the blocks among all queries and all keys.
-    error : ndarray of float64, shape (queries,)
-        How far a product with that query may be from the exact one.
+    ``error`` bounds for each query how far its product with a key may be from the exact one.
     """
 
-    queries: Block
-    keys: Block
-    rows: slice
-    columns: slice
-    error: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, queries: Block, keys: Block, rows: slice, columns: slice) -> Pairs:
-        """Bound the error of the product of these blocks."""
-        return cls(queries, keys, rows, columns, _largest_error(queries, keys))
+    def __init__(self, queries: Block, keys: Block, rows: slice, columns: slice) -> None:
+        self.queries, self.keys, self.rows, self.columns = queries, keys, rows, columns
+        dimensions, largest = queries.vectors.shape[1], queries.lengths * keys.lengths.max(initial=0.0)
+        if largest.max(initial=0.0) > np.finfo(np.float32).max / 2:
+            raise FippError("dot products of these vectors are too large for float32; scale the vectors down")
+        # A sum of d products, in whatever order, is off by at most d roundings of |x||y|; the rest covers the
+        # subtraction of the offset, the final rounding to float32, and terms of higher order.
+        self.error: NDArray[np.float64] = (1.01 * dimensions + 8) * _ROUNDING * largest
+        self.error += 2 * dimensions * _SMALLEST
 
     def transposed(self) -> Pairs:
         """Return the same pairs with keys and queries exchanged."""
-        return Pairs.of(self.keys, self.queries, self.columns, self.rows)
+        return Pairs(self.keys, self.queries, self.columns, self.rows)
 
     def tiles(self, width: int, buffer: NDArray[np.float32]) -> Tiles:
         """Multiply the queries with ``width`` keys at a time, into the buffer."""
@@ -239,46 +201,16 @@ class Pairs:
         return scores.astype(np.float32)
 
 
-def _largest_error(queries: Block, keys: Block) -> NDArray[np.float64]:
-    """Bound for each query how far its product with a key may be from the exact one."""
-    dimensions = queries.vectors.shape[1]
-    largest = queries.lengths * keys.lengths.max(initial=0.0)
-    if largest.max(initial=0.0) > np.finfo(np.float32).max / 2:
-        raise FippError("dot products of these vectors are too large for float32; scale the vectors down")
-    # A sum of d products, in whatever order, is off by at most d roundings of |x||y|; the rest covers the subtraction
-    # of the offset, the final rounding to float32, and terms of higher order.
-    bound: NDArray[np.float64] = (1.01 * dimensions + 8) * _ROUNDING * largest
-    bound += 2 * dimensions * _SMALLEST
-    return bound
-
-
 class Scan:
     """One pass over all pairs of a query and a key: the one place where tiles of products are made and looked at.
 
     Keys are read a wide block at a time, and all queries are compared with it before the next block is read; memory
-    holds one block of keys and, for each thread, a block of queries and a tile of scores.
-
-    Parameters
-    ----------
-    queries, keys : Rows
-        The vectors to compare.
-    max_memory : int, float, str or None
-        Working memory, as :func:`fipp.linalg.parse_memory` reads it.
-    kept : int
-        How many keys of each query are kept, for the memory that this needs.
-
-    Examples
-    --------
-    >>> scan = Scan(Rows(np.eye(3), "queries", unit=True), Rows(np.eye(3), "keys", unit=True), None)
-    >>> list(scan.run(lambda pairs, tiles: [tile.argmax(axis=1) for part, tile in tiles]))
-    [(slice(0, 3, None), [array([0, 1, 2])])]
+    holds one block of keys and, for each thread, a block of queries, a tile of scores, and ``kept`` keys of each query.
     """
 
     def __init__(self, queries: Rows, keys: Rows, max_memory: int | float | str | None, *, kept: int = 1) -> None:
         check_comparable(queries, keys, "search in")
-        self.queries = queries
-        self.keys = keys
-        self._buffers = local()
+        self.queries, self.keys, self._buffers = queries, keys, local()
         half = max(1, parse_memory(max_memory) // 2)
         bytes_per_vector = 4 * queries.dimensions
         key_step = rows_per_block(bytes_per_vector, half, at_most=KEYS_AT_A_TIME)
@@ -299,7 +231,7 @@ class Scan:
             keys = self.keys.read_block(columns)
 
             def reduce(rows: slice, columns: slice = columns, keys: Block = keys) -> Result:
-                pairs = Pairs.of(self.queries.read_block(rows), keys, rows, columns)
+                pairs = Pairs(self.queries.read_block(rows), keys, rows, columns)
                 return work(pairs, pairs.tiles(self._tile_width, self._buffer()))
 
             yield from zip(self._query_blocks, ordered_map(reduce, self._query_blocks), strict=True)

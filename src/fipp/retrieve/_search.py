@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from fipp._progress import Progress, Steps
 from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks
 from fipp.retrieve._best import Best, Collector
-from fipp.retrieve._hubs import Hubs, best_keys
-from fipp.retrieve._options import Settings, check_count
-from fipp.retrieve._scan import Block, Pairs, Rows, Scan, Tiles
+from fipp.retrieve._scan import Block, Pairs, Rows, Scan
+from fipp.retrieve._scores import Hubs, Settings, best_keys, check_count, nearest_and_best
 
 # Measured on 300 dimensions: narrower strips of keys are not worth it, wider ones hardly faster.
 NARROWEST_STRIP = 256
@@ -213,7 +212,7 @@ class Prepared:
     def search(self, scan: Scan, k: int, steps: Steps) -> Neighbours:
         """Find the ``k`` best keys of each query."""
         if self.settings.retrieval == "csls" and self.offsets is not None:
-            return _csls(*_best_and_nearest(scan, k, self.settings.n_neighbours, self.offsets, steps))
+            return _csls(*nearest_and_best(scan, steps, (self.settings.n_neighbours, None), (k, self.offsets)))
         indices, scores = best_keys(scan, k, steps, self.offsets).result()
         return Neighbours(indices, self.finish(scores))
 
@@ -228,7 +227,7 @@ class Prepared:
         return scores
 
 
-def _csls(best: Best, nearest: Best) -> Neighbours:
+def _csls(nearest: Best, best: Best) -> Neighbours:
     """Turn cosines less r_S / 2 into CSLS; ``nearest`` are the nearest keys by cosine."""
     (indices, scores), r_T = best.result(), nearest.means()
     return Neighbours(indices, 2 * scores - r_T[:, None], r_T)
@@ -239,45 +238,13 @@ def _log_softmax(scores: NDArray[np.float32], beta: float, size: int) -> NDArray
     return (beta * scores.astype(np.float64) - np.log(float(size))).astype(np.float32)
 
 
-def _best_and_nearest(
-    scan: Scan, k: int, n_neighbours: int, half: NDArray[np.float32], steps: Steps
-) -> tuple[Best, Best]:
-    """Find the best keys by cosine less ``half`` of r_S, and the nearest by cosine alone, in one pass."""
-    k, n_neighbours = min(k, len(scan.keys)), min(n_neighbours, len(scan.keys))
-
-    def work(pairs: Pairs, tiles: Tiles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        offset = half[pairs.columns]
-        closest = Collector(pairs, n_neighbours, nearest.floor[pairs.rows])
-        found = Collector(pairs, k, best.floor[pairs.rows], offset)
-        for part, scores in tiles:
-            closest.add(part, scores)
-            scores -= offset[part]
-            found.add(part, scores)
-        return closest.best(), found.best()
-
-    nearest, best = Best(len(scan.queries), n_neighbours), Best(len(scan.queries), k)
-    for rows, (nearest_packed, best_packed) in scan.run(work):
-        nearest.add(rows, nearest_packed)
-        best.add(rows, best_packed)
-        steps()
-    return best, nearest
-
-
 class Sweep:
-    """CSLS of whole vocabularies with one product of all queries with all keys instead of two; see :meth:`plan`.
+    """CSLS of whole vocabularies with one product of all queries with all keys instead of two.
 
     The usual way multiplies everything twice: once for r_S, how close each key is to its nearest queries, and once for
     the scores, which need r_S. But r_S of *some* keys is known as soon as all queries have been compared with these.
     So the products of all queries with a strip of keys are held, narrow enough to fit in memory; their columns give r_S
     of the strip, and their rows are then ranked by CSLS without another product. The result is the same, bit by bit.
-
-    Examples
-    --------
-    >>> rows = Rows(np.eye(3), "rows", unit=True)
-    >>> sweep = Sweep.plan(rows, rows, 1, 1, None)
-    >>> best, nearest = sweep.run(Steps(None, len(sweep)))
-    >>> best.result()[0].ravel(), nearest.means()
-    (array([0, 1, 2]), array([1., 1., 1.], dtype=float32))
     """
 
     def __init__(self, queries: Rows, keys: Rows, k: int, n_neighbours: int, width: int) -> None:
@@ -292,7 +259,7 @@ class Sweep:
         cls, queries: Rows, keys: Rows, k: int, n_neighbours: int, max_memory: int | float | str | None
     ) -> Sweep | None:
         """Return the sweep if all queries and their products with a strip of keys fit in memory, else None."""
-        if queries.dimensions != keys.dimensions or len(queries) == 0 or len(keys) == 0:
+        if len(queries) == 0:
             return None
         kept = min(max(k, n_neighbours), max(len(keys), len(queries)))
         size = min(QUERIES_AT_A_TIME, len(queries))
@@ -309,40 +276,41 @@ class Sweep:
         return 2 * len(self._strips) * len(self._blocks)
 
     def run(self, steps: Steps) -> tuple[Best, Best]:
-        """Return the best keys by half of CSLS, and the nearest keys by cosine, of each query."""
+        """Return the nearest keys by cosine, and the best keys by half of CSLS, of each query."""
         queries = self._queries.read_all()
-        room = np.empty((len(self._queries), self._strips[0].stop), dtype=np.float32)
+        room = np.empty(len(self._queries) * self._strips[0].stop, dtype=np.float32)
         nearest, best = Best(len(self._queries), self._n_nearest_keys), Best(len(self._queries), self._k)
         for columns in self._strips:
-            strip = _Strip(queries, self._keys.read_block(columns), columns, room)
+            keys = self._keys.read_block(columns)
+            width = columns.stop - columns.start
+            strip = _Strip(queries, keys, columns, room[: len(self._queries) * width].reshape(-1, width))
             r_S = self._measure(strip, nearest, steps)
             self._rank(strip, r_S / np.float32(2), best, steps)
-        return best, nearest
+        return nearest, best
 
     def _measure(self, strip: _Strip, nearest: Best, steps: Steps) -> NDArray[np.float32]:
         """Fill the strip with cosines, add its nearest keys of each query, and return r_S of its keys."""
-        all_keys = slice(0, strip.width)
-        nearest_queries = Best(strip.width, self._n_nearest_queries)
+        width = strip.products.shape[1]
+        nearest_queries = Best(width, self._n_nearest_queries)
 
         def work(rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            pairs, cosines = strip.multiply(rows)
+            pairs, cosines = strip.pairs(rows), strip.products[rows]
+            np.matmul(pairs.queries.vectors, pairs.keys.vectors.T, out=cosines)
             return (
-                _best_of(pairs, cosines, self._n_nearest_keys, nearest.floor[rows]),
-                _best_of(pairs.transposed(), cosines.T, self._n_nearest_queries, nearest_queries.floor),
+                _best_of(pairs, cosines, nearest.k, nearest.floor[rows]),
+                _best_of(pairs.transposed(), cosines.T, nearest_queries.k, nearest_queries.floor),
             )
 
         for rows, (keys_of_queries, queries_of_keys) in self._in_blocks(work, steps):
             nearest.add(rows, keys_of_queries)
-            nearest_queries.add(all_keys, queries_of_keys)
+            nearest_queries.add(slice(0, width), queries_of_keys)
         return nearest_queries.means()
 
     def _rank(self, strip: _Strip, half: NDArray[np.float32], best: Best, steps: Steps) -> None:
         """Add the best keys of the strip by cosine less ``half`` of r_S."""
 
         def work(rows: slice) -> NDArray[np.int64]:
-            pairs, scores = strip.held(rows)
-            scores -= half
-            return _best_of(pairs, scores, self._k, best.floor[rows], half)
+            return _best_of(strip.pairs(rows), strip.products[rows], best.k, best.floor[rows], half)
 
         for rows, found in self._in_blocks(work, steps):
             best.add(rows, found)
@@ -353,32 +321,26 @@ class Sweep:
             steps()
 
 
-class _Strip:
-    """The products of all queries with a strip of keys."""
+class _Strip(NamedTuple):
+    """All queries, a strip of keys, and their products."""
 
-    def __init__(self, queries: Block, keys: Block, columns: slice, room: NDArray[np.float32]) -> None:
-        self._queries, self._keys, self._columns = queries, keys, columns
-        self.width = columns.stop - columns.start
-        self._products = room.reshape(-1)[: len(room) * self.width].reshape(len(room), self.width)
+    queries: Block
+    keys: Block
+    columns: slice
+    products: NDArray[np.float32]
 
-    def multiply(self, rows: slice) -> tuple[Pairs, NDArray[np.float32]]:
-        """Return the pairs of some queries with the keys, and their cosines, which are held from now on."""
-        pairs, cosines = self.held(rows)
-        np.matmul(pairs.queries.vectors, pairs.keys.vectors.T, out=cosines)
-        return pairs, cosines
-
-    def held(self, rows: slice) -> tuple[Pairs, NDArray[np.float32]]:
-        """Return the pairs of some queries with the keys, and what is held of them."""
-        return Pairs.of(self._queries.part(rows), self._keys, rows, self._columns), self._products[rows]
+    def pairs(self, rows: slice) -> Pairs:
+        """Return the pairs of some queries with the keys."""
+        return Pairs(self.queries.part(rows), self.keys, rows, self.columns)
 
 
 def _best_of(
     pairs: Pairs,
-    scores: NDArray[np.float32],
+    products: NDArray[np.float32],
     k: int,
     floor: NDArray[np.float32],
     offset: NDArray[np.float32] | None = None,
 ) -> NDArray[np.int64]:
     found = Collector(pairs, k, floor, offset)
-    found.add(slice(0, scores.shape[1]), scores)
+    found.add(slice(0, products.shape[1]), products)
     return found.best()

@@ -1,18 +1,22 @@
-"""How much of a hub each key is: what a corrected score subtracts from the cosine of every query with that key."""
+"""How a query and a key are scored, and how much of a hub each key is, which corrected scores subtract."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fipp._progress import Steps
+from fipp.exceptions import FippError
 from fipp.linalg import n_threads, ordered_map, row_blocks, rows_per_block
 from fipp.retrieve._best import Best, Collector
-from fipp.retrieve._options import Settings
 from fipp.retrieve._scan import Pairs, Rows, Scan, Tiles, check_comparable
 
+_NAMES = {"cosine": "cosine", "nn": "cosine", "dot": "dot", "csls": "csls", "isf": "isf", "dualis": "dualis"}
+# With a larger β, scores could leave the range of float32.
+_LARGEST_BETA = 1e30
 # Sums run over this many vectors of the bank at a time, whatever the memory, so that memory does not change a bit.
 BANK_AT_A_TIME = 256
 KEYS_AT_A_TIME = 2048
@@ -21,17 +25,71 @@ KEYS_AT_A_TIME = 2048
 _GRID = 2.0**25
 
 
+def check_retrieval(retrieval: str) -> str:
+    """Return the full name of a way to score: ``"nn"`` is the literature's name for ``"cosine"``."""
+    try:
+        return _NAMES[retrieval]
+    except (KeyError, TypeError):
+        raise FippError(f"retrieval {retrieval!r} is not known; choose from {', '.join(_NAMES)}") from None
+
+
+def corrects_hubs(retrieval: str) -> bool:
+    """Return whether a way to score compares the keys with a reference, the whole mapped source vocabulary."""
+    return check_retrieval(retrieval) in ("csls", "isf", "dualis")
+
+
+def check_beta(beta: float) -> float:
+    """Return ``beta`` as a float if it is a number above 0 with which scores stay finite."""
+    try:
+        number = float(beta)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0 < number <= _LARGEST_BETA:
+        raise FippError(f"beta must be a number above 0, {_LARGEST_BETA:g} at most, not {beta!r}")
+    return number
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a query and a key are scored, after all names and numbers were checked."""
+
+    retrieval: str
+    n_neighbours: int
+    beta: float
+
+    @classmethod
+    def checked(cls, retrieval: str, n_neighbours: int, beta: float, *, symmetric: bool = False) -> Settings:
+        """Refuse settings that make no sense, and scores that are not symmetric where these are asked for."""
+        if symmetric and check_retrieval(retrieval) not in ("cosine", "dot", "csls"):
+            raise FippError(f"mutual neighbours by {retrieval!r} are not defined; choose from cosine, nn, dot, csls")
+        return cls(check_retrieval(retrieval), check_count(n_neighbours, "n_neighbours"), check_beta(beta))
+
+    @property
+    def unit(self) -> bool:
+        """Whether vectors are compared at unit length."""
+        return self.retrieval != "dot"
+
+    def reference(self, queries: Rows, given: ArrayLike | None) -> Rows:
+        """Return the vectors that hubs are measured against: those given for it, or the queries."""
+        if given is None or not corrects_hubs(self.retrieval):
+            return queries
+        return Rows(given, "hub_reference", unit=True)
+
+
+def check_count(count: int, name: str) -> int:
+    """Return ``count`` as an int if it is a whole number of at least 1."""
+    try:
+        number = index(count)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise FippError(f"{name} must be a whole number of at least 1, not {count!r}")
+    return number
+
+
 @dataclass(frozen=True)
 class Hubs:
-    """The passes over all pairs that measure hubs; :meth:`offsets` makes them.
-
-    Attributes
-    ----------
-    settings : Settings
-        How keys are scored.
-    scans : tuple
-        One pass for each bank that the keys are compared with.
-    """
+    """The passes over all pairs, one for each bank that the keys are compared with, that measure hubs."""
 
     settings: Settings
     scans: tuple[Scan | SoftmaxScan, ...]
@@ -65,44 +123,35 @@ class Hubs:
 
 def best_keys(scan: Scan, k: int, steps: Steps, offsets: NDArray[np.float32] | None = None) -> Best:
     """Find the ``k`` keys with the highest score, less the offset of the key, for each query of ``scan``."""
-    k = min(k, len(scan.keys))
+    return nearest_and_best(scan, steps, (k, offsets))[0]
 
-    def work(pairs: Pairs, tiles: Tiles) -> NDArray[np.int64]:
-        offset = None if offsets is None else offsets[pairs.columns]
-        found = Collector(pairs, k, best.floor[pairs.rows], offset)
-        for part, scores in tiles:
-            if offset is not None:
-                scores -= offset[part]
-            found.add(part, scores)
-        return found.best()
 
-    best = Best(len(scan.queries), k)
+def nearest_and_best(scan: Scan, steps: Steps, *wanted: tuple[int, NDArray[np.float32] | None]) -> list[Best]:
+    """Find the best keys for several pairs of k and offsets in one pass.
+
+    Offsets are subtracted in place, so a search without offsets must come before one with them.
+    """
+    found = [Best(len(scan.queries), min(k, len(scan.keys))) for k, _ in wanted]
+
+    def work(pairs: Pairs, tiles: Tiles) -> list[NDArray[np.int64]]:
+        collectors = [
+            Collector(pairs, best.k, best.floor[pairs.rows], None if offsets is None else offsets[pairs.columns])
+            for best, (_, offsets) in zip(found, wanted, strict=True)
+        ]
+        for part, products in tiles:
+            for collector in collectors:
+                collector.add(part, products)
+        return [collector.best() for collector in collectors]
+
     for rows, packed in scan.run(work):
-        best.add(rows, packed)
+        for best, new in zip(found, packed, strict=True):
+            best.add(rows, new)
         steps()
-    return best
+    return found
 
 
 class SoftmaxScan:
-    r"""One pass over all keys and a bank of vectors, for the logarithm of the mean of :math:`e^{\beta\cos}`.
-
-    This is the normaliser of the inverted softmax.
-
-    Parameters
-    ----------
-    keys, bank : Rows
-        Vectors of unit length.
-    beta : float
-        β, the inverse temperature.
-    max_memory : int, float, str or None
-        Working memory.
-
-    Examples
-    --------
-    >>> keys, bank = (Rows(rows, "rows", unit=True) for rows in (np.eye(2), np.array([[1.0, 0.0]])))
-    >>> SoftmaxScan(keys, bank, 2.0, None).run(Steps(None, 1))
-    array([1., 0.], dtype=float32)
-    """
+    r"""One pass over all keys and a bank of vectors of unit length, for the normaliser of the inverted softmax."""
 
     def __init__(self, keys: Rows, bank: Rows, beta: float, max_memory: int | float | str | None) -> None:
         check_comparable(keys, bank, "measure hubs against")
