@@ -163,7 +163,7 @@ class _Rows:
         self._collect(matrix)
 
     def _enter_together(self, raw: list[bytes], finite: npt.NDArray[np.bool_]) -> bool:
-        """Give words the next rows if all can be used, and return True; otherwise do nothing and return False."""
+        """Assign the next rows to words if all can be used, and return True; otherwise do nothing and return False."""
         count = len(self._index)
         if not finite.all() or (self._limit is not None and count + len(raw) > self._limit):
             return False
@@ -203,7 +203,7 @@ class _Rows:
             )
 
     def _enter(self, raw: bytes, finite: bool, number: int) -> bool:
-        """Give a word the next row and return True, or count why it cannot be used and return False."""
+        """Assign the next row to a word and return True, or count why it cannot be used and return False."""
         if self.is_full:
             return False
         self.seen += 1
