@@ -6,17 +6,19 @@ The functions at the end find the words and the matrix among named arrays; safet
 from __future__ import annotations
 
 import math
+import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
-from fipp.io._atomic import atomic_path, flush_to_disk
+from fipp.io._atomic import atomic_path
+from fipp.io._pair import atomic_pair, open_pair
 from fipp.io._report import Inspector
 from fipp.io._rows import FloatMatrix, RowCollector, as_floats
 from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded, explained, read_batches
@@ -66,11 +68,15 @@ def read_npy(path: Path, options: Options) -> Table:
     """
     matrix_path, words_path = _pair(path)
     inspector = Inspector(matrix_path, options.strict, options.encoding_errors)
-    mapped = map_matrix(matrix_path)
-    if not words_path.is_file():
-        raise FippError(f"{matrix_path} has no words: {words_path}, with one word per line, is missing")
-    count = len(mapped) if options.limit is None else min(options.limit, len(mapped))
-    words, total = read_words(words_path, count, inspector, options.max_bytes)
+    if words_path.is_dir():
+        raise FippError(f"{matrix_path} has no words: {words_path} is a folder, not a file")
+    try:
+        with open_pair(matrix_path, words_path) as (matrix_file, words_file):
+            mapped = map_open_matrix(matrix_file, matrix_path)
+            count = len(mapped) if options.limit is None else min(options.limit, len(mapped))
+            words, total = read_words(words_path, count, inspector, options.max_bytes, words_file)
+    except FileNotFoundError as error:
+        raise FippError(f"{matrix_path} has no words: {words_path}, with one word per line, is missing") from error
     if total != len(mapped):
         raise FippError(f"{matrix_path} has {len(mapped):,} rows but {words_path} has {total:,} words")
     return assemble(words, as_floats(mapped[:count], options.dtype), inspector)
@@ -85,25 +91,25 @@ def write_npy(table: Table, path: Path) -> None:
     lines = [encoded(word, words_path, "\n\r") for word in table.words]
     # The reader drops a byte order mark at the start of the file; a first word that begins with one needs another.
     mark = BYTE_ORDER_MARK if lines[0].startswith(BYTE_ORDER_MARK) else b""
-    # Two files cannot be moved in one step, and new words beside an old matrix of the same length would go unnoticed.
-    # So both are first written to disk; then the old matrix is removed, the words are moved, and the matrix is moved. A
-    # crash before that leaves the old pair; a crash in between leaves no matrix, which no reader mistakes for a pair.
-    with atomic_path(matrix_path) as new_matrix, atomic_path(words_path) as new_words:
+    with atomic_pair(matrix_path, words_path) as (new_matrix, new_words):
         with open(new_matrix, "wb") as file:
             np.lib.format.write_array(file, table.matrix, allow_pickle=False)
         new_words.write_bytes(mark + b"\n".join(lines) + b"\n")
-        flush_to_disk(new_matrix)
-        flush_to_disk(new_words)
-        matrix_path.unlink(missing_ok=True)
 
 
 def map_matrix(path: Path) -> npt.NDArray[Any]:
-    """Map a .npy file into memory after checking its header; numpy's own errors speak of pickles and mmap."""
+    """Map a .npy file into memory after checking its header."""
+    with open(path, "rb") as file:
+        return map_open_matrix(file, path)
+
+
+def map_open_matrix(file: BinaryIO, path: Path) -> npt.NDArray[Any]:
+    """Map an open .npy file into memory after checking its header; numpy's own errors speak of pickles and mmap."""
     # The header is parsed as Python text, and what that raises depends on the damage.
-    with explained(path, "is not a NumPy matrix", Exception), open(path, "rb") as file:
+    with explained(path, "is not a NumPy matrix", Exception):
         header = _Header.read(file)
         start = file.tell()
-        present = path.stat().st_size - start
+        present = os.fstat(file.fileno()).st_size - start
     shape, dtype = header.shape, header.dtype
     if dtype.hasobject:
         raise FippError(f"{path} holds pickled Python objects, which fipp never loads; save it as float32")
@@ -119,7 +125,7 @@ def map_matrix(path: Path) -> npt.NDArray[Any]:
     if header.nbytes == 0:
         raise FippError(f"{path} is empty: its matrix has the shape {shape}")
     # Not numpy.load, which would parse the header again and is able to unpickle.
-    return np.memmap(path, dtype=dtype, mode="r", offset=start, shape=(shape[0], shape[1]), order=header.order)
+    return np.memmap(file, dtype=dtype, mode="r", offset=start, shape=(shape[0], shape[1]), order=header.order)
 
 
 def read_npz(path: Path, options: Options) -> Table:
@@ -296,11 +302,16 @@ def split_words(joined: bytes, inspector: Inspector) -> list[str]:
     return [inspector.decode(line, f"word {row}") for row, line in enumerate(lines)]
 
 
-def read_words(path: Path, count: int | None, inspector: Inspector, max_bytes: int) -> tuple[list[str], int]:
-    """Return the first ``count`` words of a text file with one word per line, and the number of all."""
+def read_words(
+    path: Path, count: int | None, inspector: Inspector, max_bytes: int, file: BinaryIO | None = None
+) -> tuple[list[str], int]:
+    """Return the first ``count`` words of a text file with one word per line, and the number of all.
+
+    ``file`` is the file if it is already open.
+    """
     words: list[str] = []
     total = 0
-    for batch in read_batches(path, max_bytes):
+    for batch in read_batches(file or path, max_bytes):
         for number, line in enumerate(batch if count is None else batch[: count - len(words)], total + 1):
             words.append(inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}"))
         total += len(batch)
