@@ -160,10 +160,14 @@ def convert(
         raise FippError(f"--dtype is {' or '.join(_TYPES)}, not {dtype!r}")
     _check_output(output, vectors, words)
     wanted = None if words is None else _arguments.load_words(words)
-    loaded = _arguments.load_vectors(vectors, report, limit=limit, strict=strict, words=wanted).astype(dtype)
+    # On disk, not in memory, until it is written.
+    options: dict[str, Any] = {"limit": limit, "strict": strict, "scratch": output.parent}
+    loaded = _arguments.load_vectors(vectors, report, words=wanted, **options).astype(dtype)
     if wanted is not None and len(loaded) < len(wanted):
         _console.warn(f"{len(wanted) - len(loaded):,} of the {len(wanted):,} words to keep are not there")
-    _write(loaded, output, report)
+    with report.progress(f"writing {output.name}"):
+        _arguments.save(loaded, output)
+    _console.show(f"{output}: {len(loaded):,} words x {loaded.dim}")
 
 
 def transform(
@@ -185,13 +189,14 @@ def transform(
     report = _console.Reporter(quiet)
     _check_output(output, model, vectors)
     alignment = fipp.Alignment.load(model)
-    loaded = _arguments.load_vectors(vectors, report, limit=limit, strict=strict)
+    loaded = _arguments.load_vectors(vectors, report, limit=limit, strict=strict, scratch=output.parent)
     _check_dimension(alignment, loaded, target, model, vectors)
     if not target and alignment.aligner.target_map_ is not None:
         report.note(f"{model.name}: the target is mapped too; compare with target vectors transformed by --target")
-    with report.progress("mapping"):
-        mapped = alignment.transform_target(loaded) if target else alignment.transform(loaded)
-    _write(mapped, output, report)
+    aligner = alignment.aligner
+    with report.progress(f"writing {output.name}"):
+        _arguments.save(loaded, output, transform=aligner.transform_target if target else aligner.transform)
+    _console.show(f"{output}: {len(loaded):,} words x {aligner.map_.shape[1]}")
 
 
 def _check_output(output: Path, *inputs: Path | None) -> None:
@@ -199,12 +204,6 @@ def _check_output(output: Path, *inputs: Path | None) -> None:
 
     format_to_write(output)
     _arguments.check_output(output, *inputs)
-
-
-def _write(vectors: fipp.Vectors, output: Path, report: _console.Reporter) -> None:
-    with report.progress(f"writing {output.name}"):
-        _arguments.save(vectors, output)
-    _console.show(f"{output}: {len(vectors):,} words x {vectors.dim}")
 
 
 def _check_dimension(alignment: fipp.Alignment, vectors: fipp.Vectors, target: bool, model: Path, path: Path) -> None:

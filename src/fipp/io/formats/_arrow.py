@@ -13,7 +13,7 @@ from fipp._optional import require
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._report import NO_VECTOR, NO_WORD, RAGGED, Inspector
-from fipp.io._rows import FloatMatrix, RowCollector, as_floats, blocks
+from fipp.io._rows import BLOCK_NUMBERS, FloatMatrix, RowCollector, as_floats
 from fipp.io._stream import check_unicode, explained
 from fipp.io._table import Options, Table, assemble, check_size
 
@@ -49,7 +49,7 @@ def read_arrow(path: Path, options: Options) -> Table:
             if not found:
                 continue
             if collected is None:
-                collected = RowCollector(matrix.shape[1])
+                collected = RowCollector(matrix.shape[1], scratch=options.scratch)
             check_size(len(words) + len(found), collected.dimensions, options.max_bytes, path)
             words += found
             collected.append(matrix)
@@ -57,7 +57,7 @@ def read_arrow(path: Path, options: Options) -> Table:
                 break
     if collected is None:
         raise FippError(f"{path} holds no vector that can be used")
-    return assemble(words, collected.finish(), inspector, options.limit)
+    return assemble(words, collected.finish(), inspector, options.limit, options.scratch)
 
 
 def write_parquet(table: Table, path: Path) -> None:
@@ -75,9 +75,9 @@ def _write(table: Table, path: Path, open_writer: Callable[[str, Any], Any]) -> 
     check_unicode(table.words, path)
     schema = arrow.schema([("word", arrow.string()), ("vector", arrow.list_(arrow.float32(), table.dim))])
     with atomic_path(path) as temporary, open_writer(str(temporary), schema) as writer:
-        for block in blocks(len(table), table.dim):
+        for block in table.blocks(BLOCK_NUMBERS):
             words = arrow.array(table.words[block], arrow.string())
-            numbers = arrow.array(np.ascontiguousarray(table.matrix[block]).ravel(), arrow.float32())
+            numbers = arrow.array(np.ascontiguousarray(table.rows(block)).ravel(), arrow.float32())
             lists = arrow.FixedSizeListArray.from_arrays(numbers, table.dim)
             writer.write_batch(arrow.record_batch([words, lists], schema=schema))
 

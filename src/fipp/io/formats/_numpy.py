@@ -20,7 +20,7 @@ from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._pair import atomic_pair, open_pair
 from fipp.io._report import Inspector
-from fipp.io._rows import FloatMatrix, RowCollector, as_floats
+from fipp.io._rows import BLOCK_NUMBERS, FloatMatrix, RowCollector, as_floats, convert
 from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded, explained, read_batches
 from fipp.io._table import Options, Table, assemble, check_size
 
@@ -79,7 +79,8 @@ def read_npy(path: Path, options: Options) -> Table:
         raise FippError(f"{matrix_path} has no words: {words_path}, with one word per line, is missing") from error
     if total != len(mapped):
         raise FippError(f"{matrix_path} has {len(mapped):,} rows but {words_path} has {total:,} words")
-    return assemble(words, as_floats(mapped[:count], options.dtype), inspector)
+    numbers = convert(mapped[:count], options.dtype, options.scratch)
+    return assemble(words, numbers, inspector, scratch=options.scratch)
 
 
 def write_npy(table: Table, path: Path) -> None:
@@ -93,7 +94,7 @@ def write_npy(table: Table, path: Path) -> None:
     mark = BYTE_ORDER_MARK if lines[0].startswith(BYTE_ORDER_MARK) else b""
     with atomic_pair(matrix_path, words_path) as (new_matrix, new_words):
         with open(new_matrix, "wb") as file:
-            np.lib.format.write_array(file, table.matrix, allow_pickle=False)
+            _write_matrix(file, table)
         new_words.write_bytes(mark + b"\n".join(lines) + b"\n")
 
 
@@ -158,8 +159,8 @@ def read_npz(path: Path, options: Options) -> Table:
         words = _as_words(arrays[named].read(), inspector)
         check_counts(len(words), rows, path)
         count = len(words) if options.limit is None else min(options.limit, len(words))
-        rows_read = matrix.read_rows(count)
-    return assemble(words[:count], rows_read, inspector)
+        rows_read = matrix.read_rows(count, options.scratch)
+    return assemble(words[:count], rows_read, inspector, scratch=options.scratch)
 
 
 def write_npz(table: Table, path: Path) -> None:
@@ -175,10 +176,19 @@ def write_npz(table: Table, path: Path) -> None:
             "use .safetensors"
         )
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        for name, array in [("words", np.array(table.words)), ("matrix", table.matrix)]:
-            # A ZipInfo has a fixed date, so that equal vectors give equal bytes.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+        # A ZipInfo has a fixed date, so that equal vectors give equal bytes.
+        with archive.open(zipfile.ZipInfo("words.npy"), "w", force_zip64=True) as member:
+            np.lib.format.write_array(member, np.array(table.words), allow_pickle=False)
+        with archive.open(zipfile.ZipInfo("matrix.npy"), "w", force_zip64=True) as member:
+            _write_matrix(member, table)
+
+
+def _write_matrix(file: IO[bytes], table: Table) -> None:
+    """Write what `numpy.save` would write for the matrix, block by block."""
+    header = {"descr": table.dtype.str, "fortran_order": False, "shape": (len(table), table.dim)}
+    np.lib.format.write_array_header_1_0(file, header)
+    for block in table.blocks(BLOCK_NUMBERS):
+        file.write(np.ascontiguousarray(table.rows(block)).data)
 
 
 class _Member:
@@ -213,12 +223,12 @@ class _Member:
             content = _read_exactly(file, self.header.nbytes, self._path)
         return np.frombuffer(content, dtype=self.header.dtype).reshape(self.header.shape, order=self.header.order)
 
-    def read_rows(self, count: int) -> FloatMatrix:
-        """Return the first rows of a matrix as float32."""
+    def read_rows(self, count: int, scratch: Path | None) -> FloatMatrix:
+        """Return the first rows of a matrix as float32, in a file in the folder ``scratch`` if there is one."""
         if self.header.by_columns:
             return as_floats(self.read())[:count]
         columns, dtype = self.header.shape[1], self.header.dtype
-        collected = RowCollector(columns)
+        collected = RowCollector(columns, scratch=scratch)
         size = columns * dtype.itemsize
         with self._open() as file:
             while len(collected) < count:

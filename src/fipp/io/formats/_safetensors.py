@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._report import Inspector
-from fipp.io._rows import as_floats
+from fipp.io._rows import BLOCK_NUMBERS, as_floats, convert
 from fipp.io._stream import encoded, explained
 from fipp.io._table import Options, Table, assemble, check_size
 from fipp.io.formats._numpy import WORD_NAMES, ArrayKind, check_counts, matrix_name, read_words, split_words, words_name
@@ -68,15 +67,26 @@ def read_safetensors(path: Path, options: Options) -> Table:
     scale = tensors.get("scale")
     if scale is not None and scale.shape in [(rows,), (rows, 1)] and scale.array_kind.kind == "f":
         matrix = matrix * as_floats(map_tensor(path, scale).reshape(rows, 1))[:count]
-    return assemble(words[:count], as_floats(matrix), inspector)
+    return assemble(words[:count], convert(matrix, np.float32, options.scratch), inspector, scratch=options.scratch)
 
 
 def write_safetensors(table: Table, path: Path) -> None:
     """Write a tensor ``matrix`` of float32 and a tensor ``words`` of bytes, one word per line."""
     words = b"".join(encoded(word, path, "\n") + b"\n" for word in table.words)
-    tensors = {"matrix": np.ascontiguousarray(table.matrix), "words": np.frombuffer(words, dtype=np.uint8)}
-    with atomic_path(path) as temporary:
-        save_file(tensors, temporary)
+    kind = next(kind for kind, dtype in _TYPES.items() if np.dtype(dtype) == table.dtype)
+    size = len(table) * table.dim * table.dtype.itemsize
+    # The library's own writer wants the whole matrix, and ends in a panic on a full disk.
+    header = {
+        "matrix": {"dtype": kind, "shape": [len(table), table.dim], "data_offsets": [0, size]},
+        "words": {"dtype": "U8", "shape": [len(words)], "data_offsets": [size, size + len(words)]},
+    }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # the matrix begins at a multiple of eight bytes
+    with atomic_path(path) as temporary, open(temporary, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for block in table.blocks(BLOCK_NUMBERS):
+            file.write(np.ascontiguousarray(table.rows(block), dtype=_TYPES[kind]).data)
+        file.write(words)
 
 
 def open_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -85,7 +85,7 @@ class _Rows:
     def __init__(self, dimension: int, inspector: Inspector, first_line: int, options: Options) -> None:
         self.seen = 0
         self._index: dict[str, int] = {}
-        self._rows = RowCollector(dimension, dtype=options.dtype)
+        self._rows = RowCollector(dimension, dtype=options.dtype, scratch=options.scratch)
         self._inspector = inspector
         self._next_line = first_line
         self._wanted = options.words
