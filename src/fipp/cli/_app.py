@@ -6,10 +6,11 @@ Defects of fipp itself keep their traceback.
 from __future__ import annotations
 
 import io
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
@@ -24,7 +25,15 @@ MISTAKE = 2
 """Exit code if something is wrong with what the user gave."""
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 + SIGINT, as in shells."""
+"""Exit code after Ctrl-C: 128 + SIGINT, as in shells. SIGTERM and SIGHUP have theirs in the same way: 143 and 129."""
+
+
+class Terminated(BaseException):
+    """The process was asked to end by a signal: like Ctrl-C, this must not leave half-written files behind."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
 
 
 @contextmanager
@@ -40,6 +49,11 @@ def readable_failures() -> Iterator[None]:
         written = ", ".join(map(str, _console.written))
         _console.say(f"interrupted; {written or 'nothing'} was written")
         raise typer.Exit(INTERRUPTED) from None
+    except Terminated as end:
+        written = ", ".join(map(str, _console.written))
+        with suppress(OSError):  # nobody may be there to read it
+            _console.say(f"terminated; {written or 'nothing'} was written")
+        raise typer.Exit(end.exit_code) from None
     except BrokenPipeError:
         raise  # `fipp … | head` is no mistake; typer ends quietly
     except Exception as error:
@@ -215,7 +229,8 @@ def _fipp(
 
     Results go to standard output; notes, warnings and progress go to standard error.
 
-    Exit codes: 0 for success, 2 for a mistake in the command or its files, 130 after Ctrl-C.
+    Exit codes: 0 for success, 1 if nobody reads the output any more, 2 for a mistake in the command or its files, or a
+    full disk, 130 after Ctrl-C, 143 after SIGTERM.
     """
 
 
@@ -224,4 +239,12 @@ def main() -> None:
     # Escape characters that the terminal's encoding does not have instead of failing.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # `nohup` ignores it
+            signal.signal(number, _terminate)
     app(prog_name="fipp")
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise Terminated(number)

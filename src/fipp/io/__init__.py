@@ -5,7 +5,7 @@ of word pairs, and a `Lookup` has the rows of those pairs in two vocabularies. A
 skip or repair.
 """
 
-from fipp.io._atomic import atomic_path, flush_to_disk
+from fipp.io._atomic import atomic_path, explain_failure, flush_to_disk
 from fipp.io._cache import cache_folder
 from fipp.io._lexicon import Lexicon
 from fipp.io._lexicon_file import layout_of, number_of
