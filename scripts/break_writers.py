@@ -27,16 +27,16 @@ import time
 from collections import Counter
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parents[1] / "tests"
-sys.path[:0] = [str(TESTS / "io"), str(TESTS / "cli")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "cli"))
 
 from _counts import record
+from cli_space import Space, command_line, environment, make_space
 from writing_commands import Command, commands, prepare
 
-from conftest import Space, command_line, environment, make_space
 from fipp import Alignment, Lexicon, Vectors
 from fipp.exceptions import FippError
 
+TESTS = Path(__file__).resolve().parents[1] / "tests"
 FORMATS = ("x.npy", "x.vec", "x.vec.gz", "x.bin", "x.npz", "x.safetensors", "x.parquet", "x.arrow")
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -signal.SIGKILL}
 FULL = "the disk is full"
@@ -133,6 +133,7 @@ def judge(code: int, sent: signal.Signals, messages: str) -> str | None:
 
 
 def contents_of(command: Command) -> dict[Path, bytes]:
+    """Return the bytes of each output."""
     return {path: path.read_bytes() for path in command.outputs}
 
 
@@ -170,6 +171,7 @@ def heal(space: Space, command: Command) -> str | None:
 
 
 def empty(space: Space) -> None:
+    """Start with an empty folder for output."""
     shutil.rmtree(space.folder / "out", ignore_errors=True)
     (space.folder / "out").mkdir()
 

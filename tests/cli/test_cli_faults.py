@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli_space import Space, command_line, environment, make_space
 from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 from writing_commands import commands, contents, prepare
 
-from conftest import Space, command_line, environment, make_space
 from fipp.cli import _demo, app
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and devices are those of POSIX")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from conftest import Space
+from cli_space import Space
+
 from fipp import Lexicon, Vectors
 
 
