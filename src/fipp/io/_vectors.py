@@ -282,9 +282,9 @@ class Vectors:
         Notes
         -----
         ``.npy`` and safetensors files of float32 are mapped into memory, not read. fipp replaces files instead of
-        changing them, so mapped vectors stay as they were when the file is saved again. If another program shortens the file
-        itself, the system ends every process that reads the missing part (SIGBUS); if it overwrites the file, the
-        vectors change. Where that can happen, copy them: ``Vectors(vectors.words, vectors.matrix.copy())``.
+        changing them, so mapped vectors stay as they were when the file is saved again. If another program shortens
+        the file itself, the system ends every process that reads the missing part (SIGBUS); if it overwrites the
+        file, the vectors change. Where that can happen, copy them: ``Vectors(vectors.words, vectors.matrix.copy())``.
 
         Examples
         --------
