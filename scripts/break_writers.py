@@ -198,7 +198,13 @@ def full_disk(space: Space) -> dict[str, int | str]:
             code, messages, _ = run(*command.arguments)
             counts["commands"] += 1
             left = set(os.listdir(out)) - {path.name for path in command.outputs} - {"fill"}
-            if code != 2 or FULL not in messages or left or contents_of(command) != before:
+            # Results may still fit into the last block of their file, so that they begin as they were.
+            after = contents_of(command)
+            same = all(
+                after[path] == old or (path.suffix == ".jsonl" and after[path].startswith(old))
+                for path, old in before.items()
+            )
+            if code != 2 or FULL not in messages or left or not same:
                 counts["failures"] += 1
                 print(f"{name} on a full disk: exit code {code}, left {left}: {messages}", file=sys.stderr)
     finally:
