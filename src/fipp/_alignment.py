@@ -20,8 +20,8 @@ from fipp.retrieve import corrects_hubs, neighbours
 
 # How many words of either side are kept with a model, to notice when it is used with other vectors.
 _PROBES = 16
-# What the header of a model has, and what it says of either side, as declared for `fipp.io.check_value`.
-_HEADER = {"version": [str], "aligner": [dict], "seed": [dict], "scores": [dict], "source": [dict], "target": [dict]}
+# What a model has beside its aligner, and what it says of either side, as declared for `fipp.io.check_value`.
+_WORDS = {"seed": [dict], "scores": [dict], "source": [dict], "target": [dict]}
 _SIDE = {"words": "n", "dimensions": "d", "checksum": [str], "probe": Each([str])}
 
 
@@ -396,7 +396,8 @@ def _mapped(vectors: Vectors | ArrayLike, transform: Callable[..., NDArray[np.fl
 
 def _check_words(aligner: BaseAligner, tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> None:
     """Raise a MismatchError unless all that a model file has beside its aligner is as `Alignment.save` wrote it."""
-    check_value(header, _HEADER, "its header", Sizes())
+    described = {name: value for name, value in header.items() if name not in ("version", "aligner")}
+    check_value(described, _WORDS, "its header", Sizes())
     kinds = {"seed": "uint64 c 2"}
     for side, dimensions in (("source", aligner.n_features_in_), ("target", aligner.n_features_out_)):
         check_value(header[side], _SIDE, f"its {side}", {"d": dimensions})

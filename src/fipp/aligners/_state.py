@@ -44,6 +44,8 @@ _PREPROCESSORS = (
 _CLASSES: dict[str, dict[str, Any]] = {_PREPROCESS: {cls.__name__: cls for cls in _PREPROCESSORS}, _ALIGNER: {}}
 # The sizes that an estimator of each kind shares with the one it belongs to.
 _SIZES = {_PREPROCESS: ("d",), _ALIGNER: ("d1", "d2", "k")}
+# What the header of a model has; what is optional here is for the floor where words live.
+_HEADER = {"version": [str], _ALIGNER: [dict], "seed?": [dict], "scores?": [dict], "source?": [dict], "target?": [dict]}
 _DESCRIPTION = {"class": [str], "params": [dict], "fitted?": [dict]}
 _OBJECTIVE = {"class": [StrOptions({"Objective"})], **{term: [Real] for term in Objective._fields}}
 # Far beyond any model that someone would make, and small enough that no file takes long.
@@ -138,7 +140,7 @@ def to_model(aligner: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
 
 
 def from_model(tensors: Mapping[str, NDArray], header: Mapping[str, Any], path: str | os.PathLike[str]) -> Any:
-    """Return the aligner of a model file, checked; other tensors and keys of the header are left alone.
+    """Return the aligner of a model file, checked; what belongs to the words beside it is left alone.
 
     Examples
     --------
@@ -148,15 +150,11 @@ def from_model(tensors: Mapping[str, NDArray], header: Mapping[str, Any], path: 
     array([[0., 1.],
            [1., 0.]], dtype=float32)
     """
-    if _ALIGNER not in header:
-        raise FippError(f"{path} is damaged: its header describes no aligner")
     try:
+        check_value(header, _HEADER, "its header", Sizes())
         return _Restoring().restore(below(tensors, _ALIGNER), header[_ALIGNER], _ALIGNER, "its aligner")[0]
     except MismatchError as mismatch:
-        version = shortened(header.get("version"))
-        raise FippError(
-            f"{path} is damaged, or of a newer fipp ({version}; this is {__version__}): {mismatch}"
-        ) from None
+        raise FippError(f"{path} is damaged, or was written by a newer fipp: {mismatch}") from None
 
 
 def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) -> Any:
