@@ -4,9 +4,9 @@
     python scripts/fuzz_models.py --only 4711
 
 Every number makes one damaged file: an edited header, edited arrays, or other bytes. It is loaded and, if it can be,
-used: both sides are transformed, words translated, a dictionary evaluated, `fipp info` called. This happens in processes
-with a limit of memory; a case that takes longer than a few seconds ends its process and counts as a hang. Findings are
-kept in the folder ``fuzz-findings``. With ``--record``, the counts go to docs/security/counts.json.
+used: both sides are transformed, words translated, a dictionary evaluated, `fipp info` called. This happens in
+processes with a limit of memory; a case that takes longer than a few seconds ends its process and counts as a hang.
+Findings are kept in the folder ``fuzz-findings``. With ``--record``, the counts go to docs/security/counts.json.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests"), str(Path(__file__).resolve().parent)]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from _counts import record
 

@@ -169,19 +169,13 @@ class Case:
         holder, key = self._any(places)
         other_holder, other_key = self._any(places)
         value = holder[key]
-        kind = self._any(["drop", "value", "value", "value", "rename", "swap", "copy", "nest", "add"])
+        kind = self._any(["drop", "value", "value", "value", "rename", "copy", "copy", "nest", "add"])
         if kind == "drop":
             del holder[key]
         elif kind == "value":
             holder[key] = self._value()
         elif kind == "rename" and isinstance(holder, dict):
             holder[self._any([*NAMES, key[:-1], f"{key}_"])] = holder.pop(key)
-        elif kind == "swap":
-            # Copies, because one may be inside the other.
-            first, second = _copied(value), _copied(other_holder[other_key])
-            other_holder[other_key] = first
-            if holder is not other_holder or key != other_key:
-                holder[key] = second
         elif kind == "copy":
             holder[key] = _copied(other_holder[other_key])
         elif kind == "nest":
@@ -222,55 +216,13 @@ SHAPES: list[Callable[[np.ndarray], np.ndarray]] = [
     lambda array: np.zeros((0, *array.shape), array.dtype),
 ]
 NAMES = [
-    "transform",
-    "transform_target",
-    "fit",
-    "__class__",
-    "__dict__",
-    "__init__",
-    "_seed",
-    "_sample_weight",
-    "map_",
-    "target_map_",
-    "offset_",
-    "target_offset_",
-    "pairs_",
-    "induced_pairs_",
-    "aligner_",
-    "aligner",
-    "n_features_in_",
-    "n_features_out_",
-    "source_preprocess_",
-    "preprocess",
-    "target_preprocess_",
-    "mean_",
-    "means_",
-    "components_",
-    "steps",
-    "class",
-    "params",
-    "fitted",
-    "chosen_",
-    "trials_",
-    "starts_",
-    "start_",
-    "skipped_",
-    "anchors_",
-    "linear",
-    "learns_from",
-    "objective_",
-    "random_state",
-    "0",
-    "1",
-    "version",
-    "seed",
-    "scores",
-    "source",
-    "target",
-    "checksum",
-    "format",
-    "é",
-] + [""]
+    *["transform", "transform_target", "fit", "__class__", "__dict__", "__init__", "_seed", "_sample_weight", "map_"],
+    *["target_map_", "offset_", "target_offset_", "pairs_", "induced_pairs_", "aligner_", "aligner"],
+    *["n_features_in_", "n_features_out_", "source_preprocess_", "preprocess", "target_preprocess_", "mean_"],
+    *["means_", "components_", "steps", "class", "params", "fitted", "chosen_", "trials_", "starts_", "start_"],
+    *["skipped_", "anchors_", "linear", "learns_from", "objective_", "random_state", "0", "1", "version", "seed"],
+    *["scores", "source", "target", "checksum", "format", "é", ""],
+]
 VALUES = [
     *[None, True, False, 0, 1, -1, 2, 5, 6, 7, 1000, 2**31, 2**63, -(2**64), 10**400, 0.5, -0.5, 1e308, 1e-320],
     *[float("nan"), float("inf"), "", "x", "fipp", "auto", "9" * 5000, "[/bold]", "\ud800", "\x1b[2J", "é\u202e"],

@@ -122,8 +122,8 @@ DAMAGE = {
     "has no n_features_in_": lambda tensors, header: header["aligner"].update(fitted={}),
     "has no source_preprocess_": lambda tensors, header: header["aligner"]["fitted"].pop("source_preprocess_"),
     "has no map_": lambda tensors, header: tensors.pop("aligner.map_"),
-    r"map_ is float32 of shape \(5, 8\), not float32 of shape \(6, 5\)|\(6, 8\)": lambda tensors, header: (
-        tensors.update({"aligner.map_": tensors["aligner.map_"][:-1]})
+    r"map_ is float32 of shape \(5, 8\), not float32 of shape \(6, 8\)": lambda tensors, header: tensors.update(
+        {"aligner.map_": tensors["aligner.map_"][:-1]}
     ),
     "the map leads to 7 dimensions, the target has 8": lambda tensors, header: tensors.update(
         {"aligner.map_": tensors["aligner.map_"][:, :-1]}
@@ -163,7 +163,7 @@ def test_a_damaged_file_is_refused_in_words(spaces, tmp_path, message):
 def test_a_method_that_does_not_declare_what_it_holds_cannot_be_saved(spaces, tmp_path):
     aligner = Procrustes().fit(*spaces)
     aligner.angle_ = 0.5
-    with pytest.raises(FippError, match="a model with Procrustes cannot be saved: .*'angle_'"):
+    with pytest.raises(FippError, match=r"a model with Procrustes cannot be saved: .*'angle_'"):
         aligner.save(tmp_path / "model.fipp")
     del aligner.angle_
     aligner.map_ = aligner.map_.astype(np.float64)

@@ -12,7 +12,8 @@ same way before it is saved, so that whatever can be saved can be loaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any
 
@@ -221,14 +222,14 @@ class _Restoring:
             where = f"step {place} of {owner}"
             restored, inner = self.restore(below(arrays, str(place)), step, _PREPROCESS, where, depth + 1)
             check_size("d", inner["d"], f"the size d of {where}", sizes)
-            steps.append((str(place), restored))
-        return Pipeline(steps), sizes
+            steps.append(restored)
+        return _pipeline(steps), sizes
 
     def _unfitted(self, description: Any, kind: str, owner: str, depth: int) -> Any:
         """Return an estimator that has settings only, as it stands in the settings of another one."""
         if _is_pipeline(description, kind):
-            steps = enumerate(self._steps(description, owner, depth))
-            return Pipeline([(str(i), self._unfitted(step, _PREPROCESS, owner, depth + 1)) for i, step in steps])
+            steps = self._steps(description, owner, depth)
+            return _pipeline([self._unfitted(step, _PREPROCESS, owner, depth + 1) for step in steps])
         self._count(depth)
         check_value(description, _DESCRIPTION, owner, Sizes())
         name, settings = description["class"], description["params"]
@@ -242,7 +243,7 @@ class _Restoring:
             if "preprocess" in settings:
                 make_preprocess(estimator.preprocess)
         except (FippError, InvalidParameterError) as error:
-            raise MismatchError(f"{owner} has a setting that it cannot have: {shortened(str(error))}") from None
+            raise MismatchError(f"{owner} has a setting that it cannot have: {error}") from None
         return estimator
 
     def _setting(self, name: str, value: Any, owner: str, depth: int) -> Any:
@@ -279,6 +280,12 @@ def below(arrays: Mapping[str, NDArray], prefix: str) -> dict[str, NDArray]:
 
 def _is_pipeline(description: Any, kind: str) -> bool:
     return kind == _PREPROCESS and isinstance(description, Mapping) and description.get("class") == "Pipeline"
+
+
+def _pipeline(steps: Iterable[Any]) -> Pipeline:
+    """Return a pipeline without others in it: scikit-learn's time grows exponentially with their depth."""
+    flat = chain.from_iterable(step.named_steps.values() if isinstance(step, Pipeline) else [step] for step in steps)
+    return Pipeline([(str(place), step) for place, step in enumerate(flat)])
 
 
 def _check_tensors(arrays: Collection[str], own: Collection[str], parts: Collection[str], owner: str) -> None:
