@@ -13,7 +13,8 @@ the source (docs/results/fipp.md).
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.linalg
@@ -30,6 +31,12 @@ from fipp.linalg import map_rows, mean_and_scatter, single_threaded_blas, unit_r
 class _Preprocessor(TransformerMixin, BaseEstimator):
     """A transformer of rows, applied block by block, that leaves vectors of zeros at zero."""
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    """None: `_check_fitted` checks the settings, because what they may be depends on the dimensions."""
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {"n_features_in_": "d"}
+    """What a fitted one holds, checked when a model is saved and when it is loaded; see `fipp.io`."""
+
     def fit(self, X: NDArray, y: object = None) -> Self:
         """Learn the statistics of a vocabulary.
 
@@ -44,6 +51,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         """
         X = as_matrix(X, "X")
         self.n_features_in_ = X.shape[1]
+        self._check_fitted()
         self._learn(X)
         return self
 
@@ -75,6 +83,9 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+    def _check_fitted(self) -> None:
+        """Refuse settings that make no sense, or not for vectors of this dimension."""
 
     def _learn(self, X: NDArray) -> None:
         """Set the fitted attributes, if the preprocessing has any."""
@@ -112,6 +123,8 @@ class Centre(_Preprocessor):
            [ 1.,  0.]], dtype=float32)
     """
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {**_Preprocessor._fitted_constraints, "mean_": "float32 d"}
+
     def _learn(self, X: NDArray) -> None:
         self.mean_ = mean_and_scatter(X, super()._apply, scatter=False)[0].astype(np.float32)
 
@@ -145,16 +158,25 @@ class Isotropic(_Preprocessor):
     True
     """
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **_Preprocessor._fitted_constraints,
+        "mean_": "float32 d",
+        "components_": "float32 r d",
+    }
+
     def __init__(self, n_components: int = 1, variant: Literal["published", "textbook"] = "published") -> None:
         self.n_components = n_components
         self.variant = variant
 
-    def _learn(self, X: NDArray) -> None:
-        d = X.shape[1]
+    def _check_fitted(self) -> None:
+        d = self.n_features_in_
         if self.variant not in ("published", "textbook"):
             raise FippError(f"variant must be 'published' or 'textbook', not {self.variant!r}")
         if not (isinstance(self.n_components, (int, np.integer)) and 0 <= self.n_components < max(d, 2)):
             raise FippError(f"n_components must be a whole number from 0 to {d - 1}, not {self.n_components!r}")
+
+    def _learn(self, X: NDArray) -> None:
+        d = X.shape[1]
         # With one dimension, removing the only component would leave nothing.
         n_components = min(self.n_components, d - 1)
         mean, scatter = mean_and_scatter(X, unit_rows)
@@ -194,12 +216,16 @@ class IterativeNormalization(_Preprocessor):
     (True, True)
     """
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {**_Preprocessor._fitted_constraints, "means_": "float32 n d"}
+
     def __init__(self, n_iterations: int = 5) -> None:
         self.n_iterations = n_iterations
 
-    def _learn(self, X: NDArray) -> None:
+    def _check_fitted(self) -> None:
         if not (isinstance(self.n_iterations, (int, np.integer)) and self.n_iterations >= 1):
             raise FippError(f"n_iterations must be a whole number from 1, not {self.n_iterations!r}")
+
+    def _learn(self, X: NDArray) -> None:
         self.means_ = np.zeros((0, X.shape[1]), dtype=np.float32)
         for _ in range(self.n_iterations):
             mean, _ = mean_and_scatter(X, lambda rows: unit_rows(self._apply(rows)), scatter=False)

@@ -25,6 +25,15 @@ NO_PAIRS.flags.writeable = False
 # Numbers up to this stay in the range of float32 when inner products are squared and summed.
 _LARGEST = 1e8
 
+INPUT: Mapping[str, Any] = {
+    "n_features_in_": "d1",
+    "n_features_out_": "d2",
+    "source_preprocess_": "preprocess d1",
+    "target_preprocess_": "preprocess d2",
+    "pairs_": "int64 c 2",
+}
+"""The fitted attributes that every aligner has, as in ``_fitted_constraints``."""
+
 LearnsFrom = Literal["pairs", "identical", "spelling", "nothing"]
 
 
@@ -60,6 +69,16 @@ class BaseAligner(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
     """The values that settings may take; ``preprocess`` and ``aligner`` are checked where they are used."""
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **INPUT,
+        "induced_pairs_?": "int64 i 2",
+        "map_": "float32 d1 k",
+        "target_map_?": "float32 d2 k",
+        "offset_?": "float32 k",
+        "target_offset_?": "float32 k",
+    }
+    """What a fitted aligner holds, checked when it is saved and when it is loaded; see ``_state`` for the language."""
 
     preprocess: Any
 
@@ -372,25 +391,16 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         -------
         aligner
         """
-        aligner = from_model(*read_model(path))
+        aligner = from_model(*read_model(path), path)
         if not isinstance(aligner, cls):
             found = type(aligner).__name__
             raise FippError(f"{path} holds an aligner of the class {found}, not {cls.__name__}: use {found}.load")
         return aligner
 
-    def _check_shapes(self) -> None:
-        """Refuse a model whose arrays do not fit together."""
-        k = self.n_features_out_ if self.target_map_ is None else self.map_.shape[1]
-        expected = {
-            "map_": (self.n_features_in_, k),
-            "target_map_": (self.n_features_out_, k),
-            "offset_": (k,),
-            "target_offset_": (k,),
-        }
-        for name, shape in expected.items():
-            array = getattr(self, name)
-            if array is not None and array.shape != shape:
-                raise FippError(f"the model is damaged: its {name.removesuffix('_')} is {array.shape}, not {shape}")
+    def _check_fitted(self) -> None:
+        """Refuse what ``_fitted_constraints`` cannot say: without a map of its own, the target is the shared space."""
+        if self.target_map_ is None and self.map_.shape[1] != self.n_features_out_:
+            raise FippError(f"the map leads to {self.map_.shape[1]} dimensions, the target has {self.n_features_out_}")
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         """Learn from checked vocabularies and ``pairs_``; most methods use the vectors of the pairs only."""

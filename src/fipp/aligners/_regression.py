@@ -78,6 +78,11 @@ class Ridge(BaseAligner):
         "rank": [AT_LEAST_1, None],
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **BaseAligner._fitted_constraints,
+        "ridge_": [NOT_NEGATIVE],
+    }
+
     def __init__(
         self,
         ridge: float | Literal["auto"] = "auto",
@@ -286,6 +291,17 @@ class ResidualMLP(BaseAligner):
         "patience": [AT_LEAST_1],
         "holdout": [Interval(Real, 0, 1, closed="neither")],
         "random_state": [COUNT],
+    }
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **BaseAligner._fitted_constraints,
+        "ridge_": [NOT_NEGATIVE],
+        "offset_": "float32 k",
+        "hidden_weights_": "float32 d1 h",
+        "hidden_offset_": "float32 h",
+        "output_weights_": "float32 h k",
+        "n_epochs_": [COUNT],
+        "holdout_loss_": "float64 passes",
     }
 
     def __init__(

@@ -13,6 +13,7 @@ from fipp.io._lookup import Lookup
 from fipp.io._model import is_model, read_model, write_model
 from fipp.io._report import MALFORMED, Inspector, LoadReport, counted, quoted
 from fipp.io._rows import as_floats
+from fipp.io._schema import Each, MismatchError, Sizes, check_size, check_value, kinds_of, shortened
 from fipp.io._stream import read_batches
 from fipp.io._table import fold
 from fipp.io._vectors import SubwordVectors, Vectors

@@ -109,6 +109,11 @@ class ICP(PairlessAligner):
         "max_memory": MEMORY,
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **PairlessAligner._fitted_constraints,
+        "losses_": "float64 runs",
+    }
+
     def __init__(
         self,
         n_components: int = 20,

@@ -127,6 +127,13 @@ class MUSE(PairlessAligner):
         "max_memory": MEMORY,
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **PairlessAligner._fitted_constraints,
+        "criterion_": [Real],
+        "n_iterations_": [COUNT],
+        "restart_criteria_?": "float64 games",
+    }
+
     def __init__(
         self,
         mode: str = "supervised",

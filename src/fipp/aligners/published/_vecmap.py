@@ -144,6 +144,12 @@ class VecMap(PairlessAligner):
         "random_state": ["random_state"],
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **PairlessAligner._fitted_constraints,
+        "singular_values_": "float64 s",
+        "objectives_?": "float64 rounds",
+    }
+
     def __init__(
         self,
         mode: Literal["supervised", "semi-supervised", "identical", "unsupervised"] = "supervised",
