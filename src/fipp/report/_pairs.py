@@ -17,19 +17,7 @@ from fipp._alignment import Alignment
 from fipp.exceptions import FippError
 from fipp.io import Lexicon
 from fipp.linalg import unit_rows
-from fipp.report._canvas import (
-    DPI,
-    FONT,
-    INK,
-    LINE,
-    MUTED,
-    SOURCE,
-    TARGET,
-    check_figures,
-    drawing,
-    matplotlib,
-    plain,
-)
+from fipp.report._canvas import DPI, FONT, INK, LINE, MUTED, SOURCE, TARGET, check_figures, drawing, matplotlib, plain
 
 _SIZE = (12.0, 6.0)
 
