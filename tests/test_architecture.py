@@ -14,7 +14,7 @@ PAGE = ROOT / "ARCHITECTURE.md"
 MAP = re.compile(r"    src/fipp/\n((?: {6,}.*\n)+)")
 
 ROOMS = (
-    "_version", "exceptions", "_optional", "_progress", "_deadline", "linalg", "_validation", "preprocess", "retrieve",
+    "_version", "_printable", "exceptions", "_optional", "_progress", "_deadline", "linalg", "_validation", "preprocess", "retrieve",
     "io", "aligners", "evaluate", "_inputs", "_alignment", "_align", "experiments", "tasks", "reproduce", "report",
     "datasets", "cli", "__main__",
 )  # fmt: skip

@@ -28,7 +28,7 @@ def test_no_cell_commands_the_terminal_or_breaks_the_table(format):
 def test_markdown_shows_html_links_and_borders_as_they_are():
     lines = render([table(EVIL)]).splitlines()
     row = next(line for line in lines if line.startswith("| en-fr"))
-    shown = r"a\|b\<img src=x onerror=alert(1)>\[x](javascript:y)\*\_\`\&lt;\\input{x}$\\u001b\\u202e\\u000ac"
+    shown = r"a\|b\<img src=x onerror=alert(1)>\[x](javascript:y)\*_\`\&lt;\\input{x}$\\u001b\\u202e\\u000ac"
     assert row == f"| en-fr | 0.5 (1) | {shown} |"
     assert "| my_pair | – | isotropic:3 |" in lines
 

@@ -18,8 +18,8 @@ from fipp.exceptions import FippError
 
 _FORMULA = re.compile(r"\s*[-=+@－＝＋＠]")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9,]*(\.[0-9]+)?")
-# HTML, links, emphasis, code and the borders of cells. An underscore within a word is no emphasis.
-_MARKDOWN = re.compile(r"[\\`*<&\[|]|(?<!\w)_|_(?!\w)")
+# HTML, links, code, bold text and the borders of cells.
+_MARKDOWN = re.compile(r"[\\`*<&\[|]")
 
 FORMATS = ("markdown", "csv", "latex", "json")
 
