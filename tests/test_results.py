@@ -228,15 +228,11 @@ def test_the_fingerprint_is_of_the_code_and_not_of_its_words(tmp_path, monkeypat
 
 def test_the_counts_of_long_searches_are_shown_with_their_provenance(tmp_path, monkeypatch):
     monkeypatch.setattr(security, "COUNTS", tmp_path / "counts.json")
-    assert security.table() == "No long run is recorded yet."
+    assert "| writers | no run is recorded | none | none |" in security.table().splitlines()
     told = {"cases": 1_000_000, "failures": 0, "version": "0.1.0", "date": "2026-11-18"}
-    security.COUNTS.write_text(json.dumps({"another": told, "writers": told, "readers": told}))
-    assert [line.split(" | ")[0] for line in security.table().splitlines()[2:]] == [
-        "| readers",
-        "| writers",
-        "| another",
-    ]
-    assert security.table().endswith("| another | 1,000,000 cases, 0 failures | 0.1.0 | 2026-11-18 |")
+    security.COUNTS.write_text(json.dumps({"another": told, "writers": told}))
+    shown = "1,000,000 cases, 0 failures | 0.1.0 | 2026-11-18 |"
+    assert {f"| {key} | {shown}" for key in ("writers", "another")} < set(security.table().splitlines())
 
 
 @pytest.fixture
