@@ -17,6 +17,7 @@ import typer
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
+from fipp._printable import printable
 from fipp._version import __version__
 from fipp.cli import _align, _console, _demo, _evaluate, _lexicon, _methods, _reproduce, _vectors, _words
 from fipp.exceptions import FippError, FippWarning
@@ -110,9 +111,25 @@ class _Group(_PlainFlags, TyperGroup):
 class _Main(_Group):
     """The group of all commands, which all fail in the same readable way."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _harmless_usage_errors():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: Any) -> Any:
-        with readable_failures():
+        with readable_failures(), _harmless_usage_errors():
             return super().invoke(ctx)
+
+
+@contextmanager
+def _harmless_usage_errors() -> Iterator[None]:
+    """Make the messages of typer harmless: a wrong argument may be the name of a file that a shell filled in."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message"):  # an error of click, or of typer's own copy of it
+            message = printable(error.format_message())
+            error.format_message = lambda: message
+        raise
 
 
 def _group(cls: type[TyperGroup], help: str | None = None, example: str | None = None) -> typer.Typer:

@@ -230,6 +230,10 @@ def download(
         bool, Option("--list", help="List all data sets with their licences, or the files of those named.")
     ] = False,
     timeout: Annotated[float, Option(metavar="SECONDS", help="Reconnect if no data arrives for this long.")] = 30.0,
+    max_size: Annotated[
+        str | None,
+        Option(metavar="SIZE", help="Refuse larger files.", show_default="twice the known size, or 64GiB"),
+    ] = None,
     force: Annotated[bool, Option("--force", help="Download files again that are already there.")] = False,
     no_verify: Annotated[bool, Option("--no-verify", help="Do not verify checksums.")] = False,
     as_json: _arguments.Json = False,
@@ -238,7 +242,10 @@ def download(
     """Download public vectors and dictionaries, and print the paths of the files.
 
     If a download is interrupted, run the same command again to resume it. Files that are already there are not
-    downloaded again. The environment variable FIPP_MIRROR names a mirror that has each file at MIRROR/HOST/PATH.
+    downloaded again, but compared with their checksums: with published ones, or with those of the first download, which
+    are kept beside the files.
+
+    The environment variable FIPP_MIRROR names a mirror that has each file at MIRROR/HOST/PATH.
     """
     from fipp.datasets import download, find_data_set
 
@@ -253,7 +260,15 @@ def download(
     for data_set in data_sets:
         report.note(f"{data_set.name}: {data_set.title}; licence: {data_set.licence}, see {data_set.homepage}")
         with report.progress(f"downloading {data_set.name}") as progress:
-            paths = download(data_set.name, output, progress, timeout=timeout, verify=not no_verify, force=force)
+            paths = download(
+                data_set.name,
+                output,
+                progress,
+                timeout=timeout,
+                max_size=max_size,
+                verify=not no_verify,
+                force=force,
+            )
         _console.written.extend(paths)
         files = [{"path": str(path), "bytes": path.stat().st_size} for path in paths]
         results.append({"name": data_set.name, "licence": data_set.licence, "files": files})
@@ -290,5 +305,5 @@ def _list_files(data_sets: list[Any], as_json: bool) -> None:
     table = _console.table("file", "address", "checksum")
     for data_set in data_sets:
         for file in data_set.files:
-            table.add_row(file.path, file.url, file.checksum or "none known")
+            table.add_row(file.path, file.url, file.checksum or "none published")
     _console.show(table)
