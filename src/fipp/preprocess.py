@@ -13,7 +13,7 @@ the source (docs/results/fipp.md).
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.linalg
@@ -22,13 +22,16 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from fipp._validation import as_matrix
+from fipp._validation import LARGEST_NUMBER, as_matrix
 from fipp.exceptions import FippError
 from fipp.linalg import map_rows, mean_and_scatter, single_threaded_blas, unit_rows
 
 
 class _Preprocessor(TransformerMixin, BaseEstimator):
     """A transformer of rows, applied block by block, that leaves vectors of zeros at zero."""
+
+    _largest: ClassVar[float] = LARGEST_NUMBER
+    """The largest number that it takes; what first scales vectors takes any."""
 
     def fit(self, X: NDArray, y: object = None) -> Self:
         """Learn the statistics of a vocabulary.
@@ -42,7 +45,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X = as_matrix(X, "X")
+        X = as_matrix(X, "X", largest=self._largest)
         self.n_features_in_ = X.shape[1]
         self._learn(X)
         return self
@@ -59,7 +62,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         ndarray of shape (n, d), float32
         """
         check_is_fitted(self)
-        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__)
+        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__, largest=self._largest)
 
         def apply(rows: NDArray) -> NDArray[np.float32]:
             missing = ~rows.any(axis=1)
@@ -93,6 +96,8 @@ class UnitLength(_Preprocessor):
     array([[0.6, 0.8],
            [0. , 0. ]], dtype=float32)
     """
+
+    _largest = np.inf
 
     def _apply(self, X: NDArray) -> NDArray[np.float32]:
         return unit_rows(X)
@@ -145,6 +150,8 @@ class Isotropic(_Preprocessor):
     True
     """
 
+    _largest = np.inf
+
     def __init__(self, n_components: int = 1, variant: Literal["published", "textbook"] = "published") -> None:
         self.n_components = n_components
         self.variant = variant
@@ -193,6 +200,8 @@ class IterativeNormalization(_Preprocessor):
     >>> bool(np.abs(Z.mean(axis=0)).max() < 1e-5), bool(np.abs(np.linalg.norm(Z, axis=1) - 1).max() < 1e-3)
     (True, True)
     """
+
+    _largest = np.inf
 
     def __init__(self, n_iterations: int = 5) -> None:
         self.n_iterations = n_iterations

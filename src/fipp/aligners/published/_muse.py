@@ -280,6 +280,8 @@ def adversarial_map(
     with one_torch_thread(torch), torch.random.fork_rng(devices=[]):
         torch.manual_seed(random_state)
         played = _play(torch, torch.from_numpy(source), torch.from_numpy(target), game, Steps(progress, game.n_steps))
+    if not np.isfinite(played).all():
+        raise FippError(f"the game has diverged: take a learning_rate below {game.learning_rate:g}")
     # The game leaves the map nearly orthogonal; what counts is the nearest orthogonal one.
     omega = rotation(played.astype(np.float64)).astype(np.float32)
     return np.asarray(sides[0] @ omega @ sides[1].T, dtype=np.float32)
