@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cheap_methods import CHEAP, EXTRAS
 from edge_cases import check_case, make_case
-from fipp import FIPP, ICP, MUSE, FippError, Procrustes, Spectral, VecMap
+from fipp import FIPP, ICP, MUSE, FippError, Procrustes, ResidualMLP, Spectral, VecMap
 from fipp.preprocess import Centre, Unchanged, UnitLength
 
 ROWS = np.stack([np.arange(12)] * 2, axis=1)
@@ -89,6 +89,21 @@ def test_a_game_that_diverges_says_so(rng):
     diverging = MUSE(mode="adversarial", n_steps=30, n_restarts=1, n_components=3, hidden=8, learning_rate=1e12)
     with pytest.raises(FippError, match="diverged: take a learning_rate below"):
         diverging.fit(X, X)
+
+
+@pytest.mark.parametrize("aligner", [FIPP(solver="sgd", n_steps=20), ResidualMLP(loss="mse", weight_decay=1e12)])
+def test_training_that_diverges_says_so(aligner, rng):
+    X = rng.standard_normal((60, 4))
+    with pytest.raises(FippError, match="diverged: take a learning_rate below"):
+        aligner.set_params(learning_rate=1e12).fit(X, X[:, ::-1])
+
+
+def test_smoothing_may_be_a_whole_number(rng):
+    pytest.importorskip("torch", reason="muse-adversarial needs torch")
+    X = rng.standard_normal((30, 3))
+    game = {"mode": "adversarial", "n_steps": 3, "n_restarts": 1, "n_components": 3, "hidden": 8}
+    maps = [MUSE(**game, smoothing=zero).fit(X, X).map_ for zero in (0, 0.0)]
+    np.testing.assert_array_equal(*maps)
 
 
 def test_steps_of_icp_that_diverge_leave_its_start(rng):

@@ -101,11 +101,15 @@ class Training:
                     for place, gradient in enumerate(gradients):
                         self._step(arrays[place], rest[place], gradient, means[place], squares[place], step)
                 if not all(np.isfinite(array).all() for array in arrays):
-                    raise FippError(
-                        f"the training has diverged: take a learning_rate below {self.learning_rate:g} or a "
-                        f"weight_decay below {self.weight_decay:g}"
-                    )
+                    raise self.diverged()
             yield ResidualNetwork(*(array.copy() for array in arrays))
+
+    def diverged(self) -> FippError:
+        """Return the error for a network whose numbers have left the range of float32."""
+        return FippError(
+            f"the training has diverged: take a learning_rate below {self.learning_rate:g} or a weight_decay below "
+            f"{self.weight_decay:g}"
+        )
 
     def _mask(self, rng: np.random.Generator, shape: tuple[int, int]) -> Matrix | None:
         if self.dropout == 0:

@@ -315,7 +315,7 @@ def _play(torch: Any, X: Any, Y: Any, game: MUSE, steps: Steps) -> NDArray[np.fl
     omega = torch.eye(X.shape[1]).requires_grad_()
     discriminator = _discriminator(torch, Y.shape[1], game)
     judge = torch.nn.BCEWithLogitsLoss()
-    answers = torch.full((2 * game.batch_size,), game.smoothing)
+    answers = torch.full((2 * game.batch_size,), float(game.smoothing))
     answers[: game.batch_size] = 1 - game.smoothing  # mapped source vectors come first
     optimisers = [torch.optim.SGD(what, lr=game.learning_rate) for what in ([omega], discriminator.parameters())]
     for step in range(game.n_steps):
