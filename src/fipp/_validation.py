@@ -139,11 +139,18 @@ def as_weights(weights: ArrayLike, pairs: ArrayLike, unique: NDArray[np.int64]) 
         raise FippError(f"there are {len(np.asarray(pairs)):,} pairs but sample_weight has the shape {array.shape}")
     if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
         raise FippError("sample_weight must be finite and not negative, and at least one weight must not be zero")
-    if not 1 / _LARGEST_WEIGHT <= array.max() <= _LARGEST_WEIGHT:
-        raise FippError(
-            f"the largest sample_weight is {array.max():g}, which leaves the range of float32 when it is multiplied: "
-            f"scale all weights so that it lies between {1 / _LARGEST_WEIGHT:g} and {_LARGEST_WEIGHT:g}, such as 1"
-        )
     place = np.unique(np.asarray(pairs), axis=0, return_inverse=True)[1].ravel()
     totals = np.bincount(place, array).astype(np.float64)
     return totals[np.unique(unique, axis=0, return_inverse=True)[1].ravel()]
+
+
+def require_usable(weights: NDArray[np.float64]) -> None:
+    """Refuse weights of the pairs that are left if all are zero, or too large or small to multiply by."""
+    largest = weights.max(initial=0)
+    if largest == 0:
+        raise FippError("every pair whose sample_weight is not zero has a vector of zeros on one side")
+    if not 1 / _LARGEST_WEIGHT <= largest <= _LARGEST_WEIGHT:
+        raise FippError(
+            f"the largest sample_weight is {largest:g}, which leaves the range of float32 when it is multiplied: "
+            f"scale all weights so that it lies between {1 / _LARGEST_WEIGHT:g} and {_LARGEST_WEIGHT:g}, such as 1"
+        )

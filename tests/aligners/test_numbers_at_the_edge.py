@@ -39,6 +39,13 @@ def test_weights_that_float32_cannot_multiply_by_are_refused(weight, space):
         Spectral().fit(space, space, ROWS, sample_weight=np.full(12, weight))
 
 
+@pytest.mark.filterwarnings("ignore::fipp.FippWarning")
+def test_weights_are_refused_if_those_left_are_zero(space):
+    space[0] = 0
+    with pytest.raises(FippError, match="every pair whose sample_weight is not zero has a vector of zeros"):
+        Spectral().fit(space, space, ROWS, sample_weight=np.eye(1, 12)[0])
+
+
 def test_the_scale_of_weights_in_range_decides_nothing_for_a_rotation(space):
     Y = space[:, ::-1] + 0.1
     maps = [Procrustes().fit(space, Y, ROWS, sample_weight=w * np.arange(1, 13)).map_ for w in (1e-12, 1.0, 1e12)]

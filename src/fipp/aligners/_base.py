@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fipp._progress import Progress
-from fipp._validation import LARGEST_NUMBER, as_matrix, as_pairs, as_weights, rows_not_finite, too_long
+from fipp._validation import LARGEST_NUMBER, as_matrix, as_pairs, as_weights, require_usable, rows_not_finite, too_long
 from fipp.aligners._state import from_model, to_model
 from fipp.exceptions import FippError, warn
 from fipp.io import read_model, write_model
@@ -227,7 +227,10 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         self.source_preprocess_, self.target_preprocess_ = self._fit_preprocess(X, "X"), self._fit_preprocess(Y, "Y")
         filled = self._filled(X, Y, given)
         self.pairs_ = given[filled]
-        self._sample_weight = None if weights is None else weights[filled]
+        if weights is not None:
+            weights = weights[filled]
+            require_usable(weights)
+        self._sample_weight = weights
         self._guesses = None if guesses is None else self._checked_guesses(X, Y, guesses)
         return X, Y
 
