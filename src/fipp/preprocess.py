@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from fipp._validation import as_matrix
+from fipp._validation import LARGEST_NUMBER, as_matrix
 from fipp.exceptions import FippError
 from fipp.linalg import map_rows, mean_and_scatter, single_threaded_blas, unit_rows
 
@@ -37,6 +37,9 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
     _fitted_constraints: ClassVar[Mapping[str, Any]] = {"n_features_in_": "d"}
     """What a fitted one holds, checked when a model is saved and when it is loaded; see `fipp.io`."""
 
+    _largest: ClassVar[float] = LARGEST_NUMBER
+    """The largest number that it takes; what first scales vectors takes any."""
+
     def fit(self, X: NDArray, y: object = None) -> Self:
         """Learn the statistics of a vocabulary.
 
@@ -49,7 +52,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X = as_matrix(X, "X")
+        X = as_matrix(X, "X", largest=self._largest)
         self.n_features_in_ = X.shape[1]
         self._check_fitted()
         self._learn(X)
@@ -67,7 +70,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         ndarray of shape (n, d), float32
         """
         check_is_fitted(self)
-        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__)
+        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__, largest=self._largest)
 
         def apply(rows: NDArray) -> NDArray[np.float32]:
             missing = ~rows.any(axis=1)
@@ -104,6 +107,8 @@ class UnitLength(_Preprocessor):
     array([[0.6, 0.8],
            [0. , 0. ]], dtype=float32)
     """
+
+    _largest = np.inf
 
     def _apply(self, X: NDArray) -> NDArray[np.float32]:
         return unit_rows(X)
@@ -164,6 +169,8 @@ class Isotropic(_Preprocessor):
         "components_": "float32 r d",
     }
 
+    _largest = np.inf
+
     def __init__(self, n_components: int = 1, variant: Literal["published", "textbook"] = "published") -> None:
         self.n_components = n_components
         self.variant = variant
@@ -217,6 +224,8 @@ class IterativeNormalization(_Preprocessor):
     """
 
     _fitted_constraints: ClassVar[Mapping[str, Any]] = {**_Preprocessor._fitted_constraints, "means_": "float32 n d"}
+
+    _largest = np.inf
 
     def __init__(self, n_iterations: int = 5) -> None:
         self.n_iterations = n_iterations

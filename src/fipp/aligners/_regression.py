@@ -364,12 +364,15 @@ class ResidualMLP(BaseAligner):
         """Choose the number of passes on held-out pairs."""
 
         def loss_of(network: ResidualNetwork) -> float:
-            with single_threaded_blas:
-                return LOSSES[self.loss](network(held_out[0]), held_out[1])[0]
+            with single_threaded_blas, np.errstate(over="ignore", invalid="ignore"):
+                loss = LOSSES[self.loss](network(held_out[0]), held_out[1])[0]
+            if not np.isfinite(loss):
+                raise training.diverged()
+            return loss
 
-        start, stopping = self._start(*seed), EarlyStopping(self.patience)
+        start, stopping, training = self._start(*seed), EarlyStopping(self.patience), self._training()
         stopping(-loss_of(start))
-        for _, network in zip(range(self.n_epochs), self._training().epochs(start, *seed), strict=False):
+        for _, network in zip(range(self.n_epochs), training.epochs(start, *seed), strict=False):
             steps()
             if stopping(-loss_of(network)):
                 break

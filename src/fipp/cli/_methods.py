@@ -101,7 +101,6 @@ def _as_dict(name: str, aligner: BaseAligner) -> dict[str, Any]:
     return {
         "summary": _SUMMARIES.get(name) or (inspect.getdoc(type(aligner)) or "").partition("\n")[0],
         "learns_from": _LEARNS_FROM[aligner.learns_from, aligner.takes_guesses],
-        "dimensions": "equal" if aligner.same_dimensions else "any",
         "settings": _arguments.plain_settings(aligner),
     }
 

@@ -286,6 +286,8 @@ def _agreement(first: Side, second: Side, items: SimilarityItems) -> SimilarityR
         )
     cosines = _cosines(first.rows(rows[found]), second.rows(other_rows[found]))
     human = np.array(scores, dtype=np.float64)[found]
+    if not np.isfinite(human).all():
+        raise FippError("the scores of pairs of words must be finite numbers")
     varies = np.ptp(cosines) > 0 and np.ptp(human) > 0
     spearman, pearson = (
         float(correlation(cosines, human).statistic) if varies else float("nan")
@@ -296,9 +298,16 @@ def _agreement(first: Side, second: Side, items: SimilarityItems) -> SimilarityR
 
 def _cosines(first: NDArray, second: NDArray) -> NDArray[np.float64]:
     """Return the cosine of each row with the same row of the other; 0 if one of them is zero."""
-    first, second = first.astype(np.float64), second.astype(np.float64)
+    first, second = (_of_largest_1(rows.astype(np.float64)) for rows in (first, second))
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     products: NDArray[np.float64] = np.einsum("ij,ij->i", first, second)
     cosines = np.divide(products, norms, out=np.zeros(len(norms)), where=norms > 0)
     # The cosine of any word with itself is 1; without rounding, errors in the last digit would rank such pairs.
     return cosines.round(12)
+
+
+def _of_largest_1(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale each row so that its largest number is about 1 and no square leaves the range of float64."""
+    # By a power of two, which changes no digit.
+    exponents = np.frexp(np.abs(rows).max(axis=1))[1]
+    return np.ldexp(rows, -exponents[:, None])

@@ -141,7 +141,9 @@ def _ranks(
     if offsets is not None:
         to_beat -= offsets[gold[order]]
     ranks = np.empty(len(asked), dtype=np.int64)
-    ranks[order] = _count_at_least(scan, position[order], to_beat.astype(np.float32), offsets, steps)
+    with np.errstate(over="ignore"):  # the scan refuses vectors with such products
+        scores = to_beat.astype(np.float32)
+    ranks[order] = _count_at_least(scan, position[order], scores, offsets, steps)
     return ranks
 
 

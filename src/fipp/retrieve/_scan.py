@@ -120,7 +120,8 @@ class Rows:
         if self.unit:
             # Dividing by the largest value first keeps even the square of 1e200 in range.
             rows /= _one_for_zero(np.abs(rows).max(axis=1, initial=0.0))[:, None]
-        lengths = np.sqrt((rows * rows).sum(axis=1))
+        with np.errstate(over="ignore"):  # an infinite length is refused below
+            lengths = np.sqrt((rows * rows).sum(axis=1))
         if self.unit:
             rows /= _one_for_zero(lengths)[:, None]
             return Block(rows.astype(np.float32), (lengths > 0).astype(np.float64))

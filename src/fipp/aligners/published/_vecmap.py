@@ -240,10 +240,11 @@ class VecMap(PairlessAligner):
 
         def steps(side: str, reweight: float, dewhiten: str | None) -> NDArray[np.float32]:
             # Whiten, rotate, re-weight; then give back the scatter of one side, as seen in the shared space.
-            linear = (white[side].apply @ rotations[side]) * self.singular_values_**reweight
-            if dewhiten is not None:
-                linear = linear @ (rotations[dewhiten].T @ white[dewhiten].undo @ rotations[dewhiten])
-            return linear[:, : self.n_components].astype(np.float32)
+            with np.errstate(over="ignore", invalid="ignore"):  # a map that is not finite is refused
+                linear = (white[side].apply @ rotations[side]) * self.singular_values_**reweight
+                if dewhiten is not None:
+                    linear = linear @ (rotations[dewhiten].T @ white[dewhiten].undo @ rotations[dewhiten])
+                return linear[:, : self.n_components].astype(np.float32)
 
         self.map_ = steps("source", self.source_reweight, self.source_dewhiten)
         self.target_map_ = steps("target", self.target_reweight, self.target_dewhiten)
