@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError, warn
+from fipp.io._budget import bytes_allowed
 from fipp.io._ngrams import Composer
 from fipp.io._report import DUPLICATE, NOT_FINITE, Inspector, LoadReport, counted, quoted
 from fipp.io._rows import FloatMatrix, as_floats, rows_not_finite
-from fipp.io._stream import DEFAULT_MAX_BYTES
 
 _FLOAT32: np.dtype[Any] = np.dtype(np.float32)
 _ENCODING_ERRORS = ("replace", "strict", "surrogateescape")
@@ -40,7 +39,7 @@ class Options:
     words: tuple[str, ...] | None = None
     dtype: np.dtype[Any] = _FLOAT32
     encoding_errors: str = "replace"
-    max_bytes: int = DEFAULT_MAX_BYTES
+    max_bytes: int = field(default_factory=lambda: bytes_allowed(None))
     max_memory: int | None = None
 
     def __post_init__(self) -> None:
@@ -169,14 +168,6 @@ def assemble(words: Sequence[str], matrix: FloatMatrix, inspector: Inspector, li
         matrix = matrix[: len(kept)] if kept[-1] == len(kept) - 1 else matrix[kept]
     report = inspector.report(f"{counted(len(kept), 'word')} x {matrix.shape[1]}")
     return Table(tuple(index), matrix, report, rows_of_words=index)
-
-
-def check_size(count: int, dimensions: int, max_bytes: int, path: Path) -> None:
-    """Raise a FippError if a float32 matrix of this size would be larger than allowed."""
-    if 4 * count * dimensions > max_bytes:
-        raise FippError(
-            f"{path} has {count:,} x {dimensions:,} numbers, more than {max_bytes:,} bytes; max_bytes sets the limit"
-        )
 
 
 def fold(word: str) -> str:

@@ -5,6 +5,7 @@ The functions at the end find the words and the matrix among named arrays; safet
 
 from __future__ import annotations
 
+import io
 import math
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -17,16 +18,18 @@ import numpy.typing as npt
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path, flush_to_disk
+from fipp.io._budget import Budget
 from fipp.io._report import Inspector
 from fipp.io._rows import FloatMatrix, RowCollector, as_floats
-from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded, explained, read_batches
-from fipp.io._table import Options, Table, assemble, check_size
+from fipp.io._stream import BYTE_ORDER_MARK, FileInPieces, check_unicode, encoded, explained, read_batches
+from fipp.io._table import Options, Table, assemble
 
 MATRIX_NAMES = ("matrix", "vectors", "embeddings", "embedding", "embedding.weight", "weight")
 WORD_NAMES = ("words", "vocab", "vocabulary", "tokens", "keys", "ids", "labels")
 
 _NPY_MAGIC = b"\x93NUMPY"
 ZIP_MARK = b"PK\x03\x04"
+_MAX_HEADER = 1 << 16
 _MAX_MEMBERS = 1000
 _MAX_PADDING = 1 << 30
 _BLOCK_BYTES = 8 << 20
@@ -42,8 +45,12 @@ class _Header(NamedTuple):
     @classmethod
     def read(cls, file: IO[bytes]) -> _Header:
         major, _ = np.lib.format.read_magic(file)
+        size = file.read(2 if major == 1 else 4)
+        length = int.from_bytes(size, "little")
+        if length > _MAX_HEADER:  # numpy would read all of it first
+            raise ValueError(f"its header has {length:,} bytes")
         read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
-        return cls(*read(file))
+        return cls(*read(io.BytesIO(size + file.read(length))))
 
     @property
     def nbytes(self) -> int:
@@ -70,7 +77,10 @@ def read_npy(path: Path, options: Options) -> Table:
     if not words_path.is_file():
         raise FippError(f"{matrix_path} has no words: {words_path}, with one word per line, is missing")
     count = len(mapped) if options.limit is None else min(options.limit, len(mapped))
-    words, total = read_words(words_path, count, inspector, options.max_bytes)
+    budget = Budget(matrix_path, options.max_bytes)
+    if mapped.dtype != options.dtype:
+        budget.take(count * mapped.shape[1] * options.dtype.itemsize)
+    words, total = read_words(words_path, count, inspector, budget)
     if total != len(mapped):
         raise FippError(f"{matrix_path} has {len(mapped):,} rows but {words_path} has {total:,} words")
     return assemble(words, as_floats(mapped[:count], options.dtype), inspector)
@@ -129,7 +139,11 @@ def read_npz(path: Path, options: Options) -> Table:
     """
     inspector = Inspector(path, options.strict)
     # What the zip module and numpy's header parser raise depends on the damage.
-    with explained(path, "is not a whole NumPy archive", Exception), zipfile.ZipFile(path) as archive:
+    with (
+        explained(path, "is not a whole NumPy archive", Exception),
+        FileInPieces(path) as file,
+        zipfile.ZipFile(file) as archive,
+    ):
         members = _members(archive, path)
         total = sum(info.file_size for info in members.values())
         if total > options.max_bytes:
@@ -146,12 +160,17 @@ def read_npz(path: Path, options: Options) -> Table:
         dtype = arrays[named].header.dtype
         if rows * columns == 0 or dtype.itemsize == 0:
             raise FippError(f"{path} is empty: its matrix is {rows:,} x {columns:,}, its words {dtype}")
-        check_size(rows, columns, options.max_bytes, path)
         if dtype != np.uint8:
             check_counts(arrays[named].header.shape[0], rows, path)
-        words = _as_words(arrays[named].read(), inspector)
+        count = rows if options.limit is None else min(options.limit, rows)
+        budget = Budget(path, options.max_bytes)
+        budget.take(matrix.memory(count))
+        # The array of words and the words made from it are there at the same time.
+        budget.expect_rows(rows, 0)
+        budget.expect(2 * arrays[named].header.nbytes)
+        words = _as_words(arrays[named].read(), rows, inspector)
+        budget.take_words(words)
         check_counts(len(words), rows, path)
-        count = len(words) if options.limit is None else min(options.limit, len(words))
         rows_read = matrix.read_rows(count)
     return assemble(words[:count], rows_read, inspector)
 
@@ -207,6 +226,11 @@ class _Member:
             content = _read_exactly(file, self.header.nbytes, self._path)
         return np.frombuffer(content, dtype=self.header.dtype).reshape(self.header.shape, order=self.header.order)
 
+    def memory(self, count: int) -> int:
+        """Return the memory that `read_rows` takes."""
+        result = 4 * count * self.header.shape[1]
+        return result + self.header.nbytes if self.header.by_columns else result
+
     def read_rows(self, count: int) -> FloatMatrix:
         """Return the first rows of a matrix as float32."""
         if self.header.by_columns:
@@ -230,12 +254,14 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]
         raise FippError(f"{path} is a zip archive without NumPy arrays{what}")
     if len(infos) > _MAX_MEMBERS:
         raise FippError(f"{path} has {len(infos):,} arrays; vectors need two")
+    if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in infos):
+        raise FippError(f"{path} is compressed in a way that NumPy does not use")
     return {info.filename.removesuffix(".npy"): info for info in infos}
 
 
-def _as_words(array: npt.NDArray[Any], inspector: Inspector) -> list[str]:
+def _as_words(array: npt.NDArray[Any], count: int, inspector: Inspector) -> list[str]:
     if array.dtype == np.uint8:
-        return split_words(array.tobytes(), inspector)
+        return split_words(array.tobytes(), count, inspector)
     if array.dtype.kind in "Uiu":
         return [str(word) for word in array.tolist()]
     if array.dtype.kind == "S":
@@ -288,21 +314,25 @@ def words_name(arrays: Mapping[str, ArrayKind]) -> str | None:
     return texts[0] if len(texts) == 1 else None
 
 
-def split_words(joined: bytes, inspector: Inspector) -> list[str]:
-    """Return the words in ``joined``, which has one word per line."""
-    lines = joined.split(b"\n")
-    if lines[-1] == b"" and len(lines) > 1:
-        lines.pop()
-    return [inspector.decode(line, f"word {row}") for row, line in enumerate(lines)]
+def split_words(joined: bytes, count: int, inspector: Inspector) -> list[str]:
+    """Return the ``count`` words in ``joined``, which has one word per line."""
+    check_counts(joined.count(b"\n") + (not joined.endswith(b"\n")), count, inspector.path)
+    lines = io.BytesIO(joined)  # no list of all lines beside the list of all words
+    return [inspector.decode(line.removesuffix(b"\n"), f"word {row}") for row, line in enumerate(lines)]
 
 
-def read_words(path: Path, count: int | None, inspector: Inspector, max_bytes: int) -> tuple[list[str], int]:
+def read_words(path: Path, count: int | None, inspector: Inspector, budget: Budget) -> tuple[list[str], int]:
     """Return the first ``count`` words of a text file with one word per line, and the number of all."""
     words: list[str] = []
     total = 0
-    for batch in read_batches(path, max_bytes):
-        for number, line in enumerate(batch if count is None else batch[: count - len(words)], total + 1):
-            words.append(inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}"))
+    for batch in read_batches(path, budget.max_bytes):
+        chosen = batch if count is None else batch[: count - len(words)]
+        found = [
+            inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}")
+            for number, line in enumerate(chosen, total + 1)
+        ]
+        budget.take_words(found)
+        words += found
         total += len(batch)
     return words, total
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._budget import WORD_BYTES, Budget
 from fipp.io._report import DOUBTFUL, DUPLICATE, NOT_FINITE, RAGGED, UNREADABLE, Inspector, counted
 from fipp.io._rows import FloatMatrix, RowCollector, keep_freed_pages
 from fipp.io._stream import Source, read_blocks
@@ -25,9 +26,6 @@ SAMPLE_ROWS = 100
 """The number of rows that decide the number of dimensions."""
 
 _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r")
-_BYTES_PER_WORD = 150
-"""Roughly the memory of a word besides its vector: its text and its place in the index."""
-
 _MOST_THREADS = 12
 """Each thread needs some ten megabytes, and one thread reads and collects for all."""
 
@@ -93,6 +91,7 @@ class _Rows:
         limits = [options.limit, None if options.words is None else len(options.words)]
         self._limit = min((limit for limit in limits if limit is not None), default=None)
         self._max_memory = options.max_memory
+        self._budget = Budget(inspector.path, options.max_bytes)
 
     @property
     def is_full(self) -> bool:
@@ -174,6 +173,7 @@ class _Rows:
         new = dict(zip(words, range(count, count + len(words)), strict=True))
         if len(new) < len(words) or not self._index.keys().isdisjoint(new):
             return False
+        self._budget.take_words(words)
         self._index.update(new)
         self.seen += len(words)
         return True
@@ -194,8 +194,9 @@ class _Rows:
             self._collect(row.values[np.newaxis])
 
     def _collect(self, matrix: FloatMatrix) -> None:
+        self._budget.take(matrix.nbytes)
         self._rows.append(matrix)
-        needed = self._rows.nbytes + _BYTES_PER_WORD * len(self._index)
+        needed = self._rows.nbytes + WORD_BYTES * len(self._index)
         if self._max_memory is not None and needed > self._max_memory:
             raise FippError(
                 f"{self._inspector.path} holds more vectors than {self._max_memory:,} bytes of memory; "
@@ -214,6 +215,7 @@ class _Rows:
         elif word in self._index:
             self._inspector.skip(DUPLICATE, where, word)
         else:
+            self._budget.take_words([word])
             self._index[word] = len(self._index)
             return True
         return False

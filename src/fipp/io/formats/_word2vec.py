@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from fipp.exceptions import FippError
+from fipp.io._budget import Budget
 from fipp.io._report import NOT_UTF8, Inspector, counted
 from fipp.io._rows import FloatMatrix, RowCollector, blocks
 from fipp.io._stream import MAX_LINE_BYTES, Source, encoded, open_for_writing
@@ -38,6 +39,7 @@ def read_word2vec(path: Path, options: Options) -> Table:
     The header's count is compared with the rows found and never used to reserve memory.
     """
     inspector = Inspector(path, options.strict)
+    budget = Budget(path, options.max_bytes)
     words: list[str] = []
     with Source(path, options.max_bytes) as source:
         chunks = source.chunks()
@@ -51,7 +53,10 @@ def read_word2vec(path: Path, options: Options) -> Table:
         rows = _Rows(path, dimensions, opening[header.end() :])
         collected = RowCollector(dimensions)
         for raw, matrix in rows.batches(chunks):
-            words += [inspector.decode(word, f"row {row}") for row, word in enumerate(raw, len(words))]
+            found = [inspector.decode(word, f"row {row}") for row, word in enumerate(raw, len(words))]
+            budget.take_words(found)
+            budget.take(matrix.nbytes)
+            words += found
             collected.append(matrix)
             _check_words(inspector, len(words))
             if options.limit is not None and len(words) >= options.limit:
