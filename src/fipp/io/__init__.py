@@ -14,7 +14,7 @@ from fipp.io._lookup import Lookup
 from fipp.io._model import is_model, read_model, write_model
 from fipp.io._report import MALFORMED, Inspector, LoadReport, counted, quoted
 from fipp.io._rows import as_floats
-from fipp.io._stream import FileInPieces, Source, read_batches
+from fipp.io._stream import FileInPieces, Source, explained, read_batches
 from fipp.io._table import fold
 from fipp.io._vectors import SubwordVectors, Vectors
 from fipp.io.formats import format_to_read, format_to_write, may_hold_vectors

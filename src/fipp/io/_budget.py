@@ -21,6 +21,7 @@ _JSON_BYTES = 32
 _SMALL_JSON = 2 << 20
 _UNKNOWN_MEMORY = 16 << 30
 _CGROUPS = Path("/sys/fs/cgroup")
+_OWN_CGROUPS = Path("/proc/self/cgroup")
 
 
 class Budget:
@@ -72,7 +73,7 @@ def machine_memory() -> int:
     with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
         limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     with suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
+        for line in _OWN_CGROUPS.read_text().splitlines():
             _, controllers, place = line.split(":", 2)
             if not controllers:  # version 2; a limit of any group above holds too
                 group = _CGROUPS / place.lstrip("/")

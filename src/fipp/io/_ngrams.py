@@ -22,7 +22,7 @@ MAX_NGRAM = 64
 """The longest n-gram, in characters, that a file may declare; people use 3 to 6."""
 
 _BLOCK_NGRAMS = 1 << 18
-_BLOCK_NUMBERS = 1 << 23
+_BLOCK_NUMBERS = 1 << 21
 _U64 = np.uint64
 
 Bytes = npt.NDArray[np.uint8]

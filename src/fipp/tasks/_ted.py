@@ -15,6 +15,7 @@ import os
 import re
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fipp.exceptions import FippError
-from fipp.io import Budget, FileInPieces, Source
+from fipp.io import Budget, FileInPieces, Source, explained
 from fipp.tasks._documents import DocumentCorpus
 from fipp.tasks._texts import decode
 
@@ -125,7 +126,8 @@ def _documents(path: Path, pair: str, part: str, texts: dict[str, str], budget: 
         where = f"{path}: {place}"
         if size > _LARGEST_DOCUMENT:
             raise FippError(f"{where} has {size:,} bytes, more than {_LARGEST_DOCUMENT:,}: is it a document?")
-        contents = read()
+        with _whole_archive(path):
+            contents = read()
         if not contents.strip():
             raise FippError(f"{where} is empty: the corpus was not unpacked completely")
         text = decode(contents, where)
@@ -149,20 +151,23 @@ def _folder(path: Path, pair: str, part: str) -> Iterator[_Place]:
 def _archive(path: Path, pair: str, part: str, budget: Budget) -> Iterator[_Place]:
     if not path.exists():
         raise FippError(f"there is no {path}: `fipp download ted-cldc` says where the corpus is")
-    try:
-        with (
-            Source(path, budget.max_bytes) as source,
-            source.as_file() as plain,
-            FileInPieces(plain) as file,
-            tarfile.open(fileobj=file, mode="r:") as archive,
-        ):
-            while (member := archive.next()) is not None:
-                archive.members = []  # type: ignore[attr-defined]  # there may be millions
-                contents = archive.extractfile(member) if member.isreg() else None
-                if contents is not None and PurePosixPath(member.name).parts[-5:-3] == (pair, part):
-                    yield member.name, member.size, contents.read
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise FippError(f"{path} is not a complete tar archive ({error}); download it again") from error
+    with (
+        _whole_archive(path),
+        Source(path, budget.max_bytes) as source,
+        source.as_file() as plain,
+        FileInPieces(plain) as file,
+        tarfile.open(fileobj=file, mode="r:") as archive,
+    ):
+        while (member := archive.next()) is not None:
+            archive.members = []  # type: ignore[attr-defined]  # there may be millions
+            contents = archive.extractfile(member) if member.isreg() else None
+            if contents is not None and PurePosixPath(member.name).parts[-5:-3] == (pair, part):
+                yield member.name, member.size, contents.read
+
+
+def _whole_archive(path: Path) -> AbstractContextManager[None]:
+    errors = (tarfile.TarError, EOFError, OSError)
+    return explained(path, "is not a complete tar archive; download it again", *errors)
 
 
 def _check_sides(files: list[_File], path: Path, pair: str, part: str) -> None:

@@ -164,6 +164,8 @@ def parse_integer_map(content: bytes, path: Path, budget: Budget) -> dict[int, i
             key, at = _number(content, at)
             value, at = _number(content, at)
             result[key] = value
+    except FippError:
+        raise
     except (IndexError, struct.error) as error:
         raise FippError(f"{path} is cut short") from error
     except ValueError as error:

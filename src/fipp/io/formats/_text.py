@@ -26,8 +26,9 @@ SAMPLE_ROWS = 100
 """The number of rows that decide the number of dimensions."""
 
 _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r")
-_MOST_THREADS = 12
-"""Each thread needs some ten megabytes, and one thread reads and collects for all."""
+_MOST_THREADS = 6
+_MOST_FIELDS = 100_000
+"""The fields that one thread parses at a time, for each of which it needs some 300 bytes."""
 
 
 def read_text(place: Path | Source, options: Options) -> Table:
@@ -101,11 +102,14 @@ class _Rows:
         """Collect the rows of all blocks: parse on all threads, add in order."""
         parse = partial(parse_block, dimension=self._rows.dimensions, dtype=self._rows.dtype, wanted=self._wanted_bytes)
         keep_freed_pages()
+        # A line cannot be cut, so several threads must not parse very long ones at the same time.
+        threads = max(1, min(_MOST_THREADS, _MOST_THREADS * _MOST_FIELDS // self._rows.dimensions))
         while not self.is_full:
             # With a limit, read ahead no further than the missing rows need.
             some = blocks if self._limit is None or self._wanted is not None else self._enough(blocks)
             found = False
-            with closing(ordered_map(parse, some, at_most=_MOST_THREADS)) as results:
+            pieces = (piece for block in some for piece in _pieces(block))
+            with closing(ordered_map(parse, pieces, at_most=threads)) as results:
                 for parsed in results:
                     found = True
                     self._add(parsed)
@@ -219,6 +223,18 @@ class _Rows:
             self._index[word] = len(self._index)
             return True
         return False
+
+
+def _pieces(block: bytes) -> Iterator[bytes]:
+    """Cut a block with many fields between lines, so that all pieces have about as many."""
+    count = -(-int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) <= ord(" "))) // _MOST_FIELDS)
+    start = 0
+    for part in range(1, count):
+        stop = block.find(b"\n", max(start, part * len(block) // count)) + 1
+        if stop and stop < len(block):
+            yield block[start:stop]
+            start = stop
+    yield block[start:] if start else block
 
 
 def _as_bytes(word: str) -> bytes:
