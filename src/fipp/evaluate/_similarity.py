@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 
 from fipp.aligners import BaseAligner
 from fipp.exceptions import FippError, warn
-from fipp.io import MALFORMED, Inspector, Vectors, counted, layout_of, number_of, read_batches
-
-MAX_BYTES = 1 << 28
-"""The largest file of word similarity or analogies, decompressed."""
+from fipp.io import MALFORMED, Inspector, Vectors, counted, layout_of, number_of, read_lines
 
 SimilarityItems = str | os.PathLike[str] | Iterable[tuple[str, str, float]]
 
@@ -193,7 +190,9 @@ def similarity_before_after(alignment: Aligned, items: SimilarityItems, side: st
     return BeforeAfter(similarity(mapped.vectors, items), _agreement(mapped, mapped, items))
 
 
-def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> list[ScoredPair]:
+def load_similarity(
+    path: str | os.PathLike[str], *, strict: bool = False, max_bytes: int | float | str | None = None
+) -> list[ScoredPair]:
     r"""Read a file of word similarity: two words and a score per line.
 
     Columns may be separated by tabs, commas, semicolons or white space. A column of row numbers before the words,
@@ -206,6 +205,8 @@ def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> li
         The file, compressed or not.
     strict : bool, default=False
         Refuse a file with a line that cannot be used; otherwise a warning says how many were skipped.
+    max_bytes : int or str, optional
+        Refuse a file that takes more memory than this, as in `Vectors.load`.
 
     Returns
     -------
@@ -226,11 +227,10 @@ def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> li
     """
     path = Path(path)
     inspector = Inspector(path, strict)
-    every_line = (line for batch in read_batches(path, MAX_BYTES) for line in batch)
     lines = [
         # A header may begin with an empty field, so only the end is stripped.
         (number, inspector.decode(line.rstrip(b"\r"), f"line {number}"))
-        for number, line in enumerate(every_line, 1)
+        for number, line in enumerate(read_lines(path, max_bytes), 1)
         if line.strip() and not line.startswith(b"#")
     ]
     # A header whose first field is empty, above row numbers, does not look like a pair.

@@ -103,6 +103,29 @@ def release_pages(matrix: npt.NDArray[Any]) -> None:
         array = pages
 
 
+def gather(
+    matrix: npt.NDArray[Any],
+    rows: slice | npt.NDArray[np.int64],
+    weights: npt.NDArray[Any] | None = None,
+    *,
+    is_bfloat16: bool = False,
+) -> FloatMatrix:
+    """Return some rows as float32, each multiplied by its weight if there are any; temporary arrays are small.
+
+    The bits of bfloat16, for which NumPy has no type, come as 16-bit integers.
+    """
+    numbers = np.arange(len(matrix))[rows] if isinstance(rows, slice) else rows
+    result = np.empty((len(numbers), matrix.shape[1]), dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are found later
+        for block in blocks(*result.shape):
+            part = matrix[numbers[block]]
+            # bfloat16 is the upper half of a float32.
+            result[block] = (part.astype(np.uint32) << np.uint32(16)).view(np.float32) if is_bfloat16 else part
+            if weights is not None:
+                result[block] *= np.asarray(weights[block], dtype=np.float32).reshape(-1, 1)
+    return result
+
+
 def keep_freed_pages() -> None:
     """Make arrays of up to 4 MiB that are created and freed in a loop reuse their memory.
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError, warn
+from fipp.io._budget import Budget, bytes_allowed
 from fipp.io._ngrams import Composer
 from fipp.io._report import DUPLICATE, NOT_FINITE, Inspector, LoadReport, counted, quoted
 from fipp.io._rows import FloatMatrix, as_floats, blocks, release_pages, rows_not_finite, take_rows
-from fipp.io._stream import DEFAULT_MAX_BYTES
 from fipp.linalg import BLOCK_ROWS
 
 _FLOAT32: np.dtype[Any] = np.dtype(np.float32)
@@ -41,9 +41,13 @@ class Options:
     words: tuple[str, ...] | None = None
     dtype: np.dtype[Any] = _FLOAT32
     encoding_errors: str = "replace"
-    max_bytes: int = DEFAULT_MAX_BYTES
+    max_bytes: int = field(default_factory=lambda: bytes_allowed(None))
     max_memory: int | None = None
     scratch: Path | None = None
+
+    def budget(self, path: Path) -> Budget:
+        """Return what reading a file may take of the machine's memory."""
+        return Budget(path, self.max_bytes, on_disk=self.scratch is not None)
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
@@ -226,14 +230,6 @@ def assemble(
         matrix = matrix[: len(kept)] if kept[-1] == len(kept) - 1 else take_rows(matrix, kept, scratch)
     report = inspector.report(f"{counted(len(kept), 'word')} x {matrix.shape[1]}")
     return Table(tuple(index), matrix, report, rows_of_words=index)
-
-
-def check_size(count: int, dimensions: int, max_bytes: int, path: Path) -> None:
-    """Raise a FippError if a float32 matrix of this size would be larger than allowed."""
-    if 4 * count * dimensions > max_bytes:
-        raise FippError(
-            f"{path} has {count:,} x {dimensions:,} numbers, more than {max_bytes:,} bytes; max_bytes sets the limit"
-        )
 
 
 def fold(word: str) -> str:

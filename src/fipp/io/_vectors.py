@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._budget import bytes_allowed
 from fipp.io._cache import load_table
 from fipp.io._report import LoadReport, quoted
 from fipp.io._rows import FloatMatrix, as_floats, blocks, float_type, rows_not_finite
-from fipp.io._stream import DEFAULT_MAX_BYTES
 from fipp.io._table import (
     MappedTable,
     Options,
@@ -232,7 +232,7 @@ class Vectors:
         words: Iterable[str] | None = None,
         dtype: npt.DTypeLike = np.float32,
         encoding_errors: str = "replace",
-        max_bytes: int = DEFAULT_MAX_BYTES,
+        max_bytes: int | float | str | None = None,
         max_memory: int | float | str | None = None,
         cache: bool | str | os.PathLike[str] = True,
         scratch: str | os.PathLike[str] | None = None,
@@ -261,8 +261,11 @@ class Vectors:
         encoding_errors : {"replace", "strict", "surrogateescape"}, default="replace"
             How to treat words that are not UTF-8: insert replacement characters and count them, refuse the file, or
             keep the bytes as Python does in file names.
-        max_bytes : int, default=64 GiB
-            Refuse a file with more bytes than this, decompressed.
+        max_bytes : int or str, optional
+            Refuse a file whose words and vectors take more memory than this, such as ``"4GB"``, and a compressed file
+            or stream that unpacks to more. By default it is half of the machine's memory, or of the limit of the
+            control group (container) if that is less. A matrix that stays on disk and is mapped does not count.
+            Whatever a file holds, reading it takes at most 256 MB more.
         max_memory : int or str, optional
             Refuse text whose vectors take more memory than this, such as ``"4GB"``.
         cache : bool or path-like, default=True
@@ -302,8 +305,9 @@ class Vectors:
         """
         memory = None if max_memory is None else parse_memory(max_memory)
         folder = None if scratch is None else Path(scratch)
+        allowed = bytes_allowed(max_bytes)
         options = Options(
-            limit, strict, wanted_words(words), float_type(dtype), encoding_errors, max_bytes, memory, folder
+            limit, strict, wanted_words(words), float_type(dtype), encoding_errors, allowed, memory, folder
         )
         return cls._from_table(load_table(path, options, cache))
 

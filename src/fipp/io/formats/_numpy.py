@@ -5,6 +5,7 @@ The functions at the end find the words and the matrix among named arrays; safet
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import zipfile
@@ -18,17 +19,19 @@ import numpy.typing as npt
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
+from fipp.io._budget import Budget
 from fipp.io._pair import atomic_pair, open_pair
 from fipp.io._report import Inspector
 from fipp.io._rows import BLOCK_NUMBERS, FloatMatrix, RowCollector, as_floats, convert
-from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded, explained, read_batches
-from fipp.io._table import Options, Table, assemble, check_size
+from fipp.io._stream import BYTE_ORDER_MARK, FileInPieces, check_unicode, encoded, explained, read_batches
+from fipp.io._table import Options, Table, assemble
 
 MATRIX_NAMES = ("matrix", "vectors", "embeddings", "embedding", "embedding.weight", "weight")
 WORD_NAMES = ("words", "vocab", "vocabulary", "tokens", "keys", "ids", "labels")
 
 _NPY_MAGIC = b"\x93NUMPY"
 ZIP_MARK = b"PK\x03\x04"
+_MAX_HEADER = 1 << 16
 _MAX_MEMBERS = 1000
 _MAX_PADDING = 1 << 30
 _BLOCK_BYTES = 8 << 20
@@ -44,8 +47,12 @@ class _Header(NamedTuple):
     @classmethod
     def read(cls, file: IO[bytes]) -> _Header:
         major, _ = np.lib.format.read_magic(file)
+        size = file.read(2 if major == 1 else 4)
+        length = int.from_bytes(size, "little")
+        if length > _MAX_HEADER:  # numpy would read all of it first
+            raise ValueError(f"its header has {length:,} bytes")
         read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
-        return cls(*read(file))
+        return cls(*read(io.BytesIO(size + file.read(length))))
 
     @property
     def nbytes(self) -> int:
@@ -70,11 +77,14 @@ def read_npy(path: Path, options: Options) -> Table:
     inspector = Inspector(matrix_path, options.strict, options.encoding_errors)
     if words_path.is_dir():
         raise FippError(f"{matrix_path} has no words: {words_path} is a folder, not a file")
+    budget = options.budget(matrix_path)
     try:
         with open_pair(matrix_path, words_path) as (matrix_file, words_file):
             mapped = map_open_matrix(matrix_file, matrix_path)
             count = len(mapped) if options.limit is None else min(options.limit, len(mapped))
-            words, total = read_words(words_path, count, inspector, options.max_bytes, words_file)
+            if mapped.dtype != options.dtype:
+                budget.take_numbers(count * mapped.shape[1] * options.dtype.itemsize)
+            words, total = read_words(words_path, count, inspector, budget, words_file)
     except FileNotFoundError as error:
         raise FippError(f"{matrix_path} has no words: {words_path}, with one word per line, is missing") from error
     if total != len(mapped):
@@ -136,7 +146,11 @@ def read_npz(path: Path, options: Options) -> Table:
     """
     inspector = Inspector(path, options.strict)
     # What the zip module and numpy's header parser raise depends on the damage.
-    with explained(path, "is not a whole NumPy archive", Exception), zipfile.ZipFile(path) as archive:
+    with (
+        explained(path, "is not a whole NumPy archive", Exception),
+        FileInPieces(path) as file,
+        zipfile.ZipFile(file) as archive,
+    ):
         members = _members(archive, path)
         total = sum(info.file_size for info in members.values())
         if total > options.max_bytes:
@@ -153,12 +167,18 @@ def read_npz(path: Path, options: Options) -> Table:
         dtype = arrays[named].header.dtype
         if rows * columns == 0 or dtype.itemsize == 0:
             raise FippError(f"{path} is empty: its matrix is {rows:,} x {columns:,}, its words {dtype}")
-        check_size(rows, columns, options.max_bytes, path)
         if dtype != np.uint8:
             check_counts(arrays[named].header.shape[0], rows, path)
-        words = _as_words(arrays[named].read(), inspector)
+        count = rows if options.limit is None else min(options.limit, rows)
+        budget = options.budget(path)
+        budget.take(matrix.header.nbytes * matrix.header.by_columns)
+        budget.take_numbers(4 * count * columns)
+        # The array of words and the words made from it are there at the same time.
+        budget.expect_rows(rows, 0)
+        budget.expect(2 * arrays[named].header.nbytes)
+        words = _as_words(arrays[named].read(), rows, inspector)
+        budget.take_words(words)
         check_counts(len(words), rows, path)
-        count = len(words) if options.limit is None else min(options.limit, len(words))
         rows_read = matrix.read_rows(count, options.scratch)
     return assemble(words[:count], rows_read, inspector, scratch=options.scratch)
 
@@ -246,12 +266,14 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]
         raise FippError(f"{path} is a zip archive without NumPy arrays{what}")
     if len(infos) > _MAX_MEMBERS:
         raise FippError(f"{path} has {len(infos):,} arrays; vectors need two")
+    if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in infos):
+        raise FippError(f"{path} is compressed in a way that NumPy does not use")
     return {info.filename.removesuffix(".npy"): info for info in infos}
 
 
-def _as_words(array: npt.NDArray[Any], inspector: Inspector) -> list[str]:
+def _as_words(array: npt.NDArray[Any], count: int, inspector: Inspector) -> list[str]:
     if array.dtype == np.uint8:
-        return split_words(array.tobytes(), inspector)
+        return split_words(array.tobytes(), count, inspector)
     if array.dtype.kind in "Uiu":
         return [str(word) for word in array.tolist()]
     if array.dtype.kind == "S":
@@ -304,16 +326,15 @@ def words_name(arrays: Mapping[str, ArrayKind]) -> str | None:
     return texts[0] if len(texts) == 1 else None
 
 
-def split_words(joined: bytes, inspector: Inspector) -> list[str]:
-    """Return the words in ``joined``, which has one word per line."""
-    lines = joined.split(b"\n")
-    if lines[-1] == b"" and len(lines) > 1:
-        lines.pop()
-    return [inspector.decode(line, f"word {row}") for row, line in enumerate(lines)]
+def split_words(joined: bytes, count: int, inspector: Inspector) -> list[str]:
+    """Return the ``count`` words in ``joined``, which has one word per line."""
+    check_counts(joined.count(b"\n") + (not joined.endswith(b"\n")), count, inspector.path)
+    lines = io.BytesIO(joined)  # no list of all lines beside the list of all words
+    return [inspector.decode(line.removesuffix(b"\n"), f"word {row}") for row, line in enumerate(lines)]
 
 
 def read_words(
-    path: Path, count: int | None, inspector: Inspector, max_bytes: int, file: BinaryIO | None = None
+    path: Path, count: int | None, inspector: Inspector, budget: Budget, file: BinaryIO | None = None
 ) -> tuple[list[str], int]:
     """Return the first ``count`` words of a text file with one word per line, and the number of all.
 
@@ -321,9 +342,14 @@ def read_words(
     """
     words: list[str] = []
     total = 0
-    for batch in read_batches(file or path, max_bytes):
-        for number, line in enumerate(batch if count is None else batch[: count - len(words)], total + 1):
-            words.append(inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}"))
+    for batch in read_batches(file or path, budget.max_bytes):
+        chosen = batch if count is None else batch[: count - len(words)]
+        found = [
+            inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}")
+            for number, line in enumerate(chosen, total + 1)
+        ]
+        budget.take_words(found)
+        words += found
         total += len(batch)
     return words, total
 

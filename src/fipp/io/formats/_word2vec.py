@@ -38,6 +38,7 @@ def read_word2vec(path: Path, options: Options) -> Table:
     The header's count is compared with the rows found and never used to reserve memory.
     """
     inspector = Inspector(path, options.strict)
+    budget = options.budget(path)
     words: list[str] = []
     with Source(path, options.max_bytes) as source:
         chunks = source.chunks()
@@ -51,7 +52,10 @@ def read_word2vec(path: Path, options: Options) -> Table:
         rows = _Rows(path, dimensions, opening[header.end() :])
         collected = RowCollector(dimensions, scratch=options.scratch)
         for raw, matrix in rows.batches(chunks):
-            words += [inspector.decode(word, f"row {row}") for row, word in enumerate(raw, len(words))]
+            found = [inspector.decode(word, f"row {row}") for row, word in enumerate(raw, len(words))]
+            budget.take_words(found)
+            budget.take_numbers(matrix.nbytes)
+            words += found
             collected.append(matrix)
             _check_words(inspector, len(words))
             if options.limit is not None and len(words) >= options.limit:
