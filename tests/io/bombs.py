@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 MB = 1 << 20
-MAX_BYTES = 64 * MB
+MAX_BYTES = 16 * MB
 BOMBS = {}
 
 
@@ -29,7 +29,7 @@ def bomb(maker):
     return maker
 
 
-def short_words(separator, end, count=6_000_000):
+def short_words(separator, end, count=3_000_000):
     """Return many different words of four letters, each with something after it."""
     letters = np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", dtype=np.uint8)
     numbers = np.arange(count)
@@ -58,31 +58,30 @@ def text_of_short_words(folder):
 
 @bomb
 def text_of_short_numbers(folder):
-    return write(
-        folder / "x.vec.gz", gzip.compress(b"".join(b"w%d" % row + b" 1" * 1000 + b"\n" for row in range(50_000)), 1)
-    )
+    lines = b"".join(b"w%d" % row + b" 1" * 1000 + b"\n" for row in range(30_000))
+    return write(folder / "x.vec.gz", gzip.compress(lines, 1))
 
 
 @bomb
 def text_of_one_line(folder):
-    return write(folder / "x.vec.gz", gzip.compress(b"w" + b" 1" * (200 * MB), 1))
+    return write(folder / "x.vec.gz", gzip.compress(b"w" + b" 1" * (50 * MB), 1))
 
 
 @bomb
 def text_of_long_words(folder):
     line = b"a" * 900_000 + "\N{GRINNING FACE}".encode()
-    return write(folder / "x.vec.bz2", bz2.compress(b"".join(b"%d%b 1 2\n" % (row, line) for row in range(200)), 1))
+    return write(folder / "x.vec.bz2", bz2.compress(b"".join(b"%d%b 1 2\n" % (row, line) for row in range(60)), 1))
 
 
 @bomb
 def text_of_blank_lines(folder):
-    return write(folder / "x.vec.xz", lzma.compress(b"a 1\n" + b"\n" * (200 * MB), preset=0))
+    return write(folder / "x.vec.xz", lzma.compress(b"a 1\n" + b"\n" * (50 * MB), preset=0))
 
 
 @bomb
 def text_of_columns_without_end(folder):
     block = b"".join(b"w%d" % row + b" 1" * 30_000 + b"\n" for row in range(30))
-    return write(folder / "x.vec.gz", gzip.compress(block * 200, 1))
+    return write(folder / "x.vec.gz", gzip.compress(block * 50, 1))
 
 
 @bomb
@@ -92,14 +91,14 @@ def word2vec(folder):
 
 @bomb
 def word2vec_of_one_row(folder):
-    return write(folder / "x.bin.gz", gzip.compress(b"2 200000\n" + (b"\xc3\xa9 " + bytes(800_000)) * 400, 1))
+    return write(folder / "x.bin.gz", gzip.compress(b"2 200000\n" + (b"\xc3\xa9 " + bytes(800_000)) * 100, 1))
 
 
 @bomb
 def floret(folder):
     row = b" 1" * 200_000
-    lines = b"".join(b"%d%b\n" % (number, row) for number in range(400))
-    return write(folder / "x.floret.gz", gzip.compress(b"400 200000 3 5 2 1 < >\n" + lines, 1))
+    lines = b"".join(b"%d%b\n" % (number, row) for number in range(100))
+    return write(folder / "x.floret.gz", gzip.compress(b"100 200000 3 5 2 1 < >\n" + lines, 1))
 
 
 def fasttext_bytes(words, dimensions, buckets, longest, rows):
@@ -148,14 +147,14 @@ def npy_of_bytes(folder):
 @bomb
 def npy_with_a_long_header(folder):
     write(folder / "x.txt", b"a\n")
-    return write(folder / "x.npy", npy_header("<f4", (1, 1), version=2, padding=300 * MB) + bytes(4))
+    return write(folder / "x.npy", npy_header("<f4", (1, 1), version=2, padding=200 * MB) + bytes(4))
 
 
 @bomb
 def npy_of_many_words(folder):
     write(folder / "x.txt", short_words(b"", b"\n"))
-    head = npy_header("<f4", (6_000_000, 1))
-    return sparse(folder / "x.npy", head, len(head) + 24_000_000)
+    head = npy_header("<f4", (3_000_000, 1))
+    return sparse(folder / "x.npy", head, len(head) + 12_000_000)
 
 
 def npz(folder, members):
@@ -178,13 +177,13 @@ def npz_of_many_words(folder):
 @bomb
 def npz_by_columns(folder):
     words = (npy_header("|S1", (10,)) + b"abcdefghij", 0)
-    matrix = (npy_header("<f8", (10, 700_000), by_columns=True), 56_000_000)
+    matrix = (npy_header("<f8", (10, 180_000), by_columns=True), 14_400_000)
     return npz(folder, {"words.npy": words, "matrix.npy": matrix})
 
 
 @bomb
 def npz_with_a_long_header(folder):
-    matrix = (npy_header("<f4", (1, 1), version=2, padding=60 * MB), 4)
+    matrix = (npy_header("<f4", (1, 1), version=2, padding=15 * MB), 4)
     return npz(folder, {"words.npy": (npy_header("<U1", (1,)), 4), "matrix.npy": matrix})
 
 
@@ -219,7 +218,7 @@ def safetensors_of_many_words(folder):
 
 @bomb
 def safetensors_of_json(folder):
-    words = "[" + "{}," * 10_000_000 + "{}]"
+    words = "[" + "{}," * 5_000_000 + "{}]"
     return safetensors(folder / "x.safetensors", {"matrix": ("F32", [1, 1], 4)}, {"words": words})
 
 
@@ -243,7 +242,7 @@ def spacy_of_many_keys(folder):
 
 @bomb
 def spacy_of_json(folder):
-    return spacy(folder, b"\x80", b"[" + b"{}," * 20_000_000 + b"{}]")
+    return spacy(folder, b"\x80", b"[" + b"{}," * 5_000_000 + b"{}]")
 
 
 def model2vec(folder, tokenizer, tensors):
@@ -255,7 +254,7 @@ def model2vec(folder, tokenizer, tensors):
 
 @bomb
 def model2vec_of_json(folder):
-    return model2vec(folder, b'{"a": [' + b"[0]," * 16_000_000 + b"0]}", {"embeddings": ("F32", [1, 1], 4)})
+    return model2vec(folder, b'{"a": [' + b"[0]," * 4_000_000 + b"0]}", {"embeddings": ("F32", [1, 1], 4)})
 
 
 @bomb
@@ -298,13 +297,13 @@ def parquet_of_a_long_word(folder):
 
 @bomb
 def parquet_of_constants(folder):
-    words = [f"w{row}" for row in range(1000)]
-    return table(folder, "x.parquet", {"w": words, "v": constants(1000, 200_000)})
+    words = [f"w{row}" for row in range(400)]
+    return table(folder, "x.parquet", {"w": words, "v": constants(400, 200_000)})
 
 
 @bomb
 def parquet_of_one_long_list(folder):
-    return table(folder, "x.parquet", {"w": ["a"], "v": constants(1, 100_000_000)})
+    return table(folder, "x.parquet", {"w": ["a"], "v": constants(1, 40_000_000)})
 
 
 @bomb
@@ -322,7 +321,7 @@ def arrow_of_a_long_word(folder):
 
 @bomb
 def feather_of_constants(folder):
-    return table(folder, "x.feather", {"w": [f"w{row}" for row in range(1000)], "v": constants(1000, 200_000)})
+    return table(folder, "x.feather", {"w": [f"w{row}" for row in range(400)], "v": constants(400, 200_000)})
 
 
 @bomb
@@ -332,12 +331,12 @@ def lexicon_of_short_lines(folder):
 
 @bomb
 def lexicon_of_many_fields(folder):
-    return write(folder / "lexicon.csv.gz", gzip.compress((b"a," * 100_000 + b"\n") * 1000, 1))
+    return write(folder / "lexicon.csv.gz", gzip.compress((b"a," * 100_000 + b"\n") * 200, 1))
 
 
 @bomb
 def lexicon_of_bytes(folder):
-    return write(folder / "lexicon.txt.gz", gzip.compress(b"a\tb\n" * (100 * MB), 1))
+    return write(folder / "lexicon.txt.gz", gzip.compress(b"a\tb\n" * (10 * MB), 1))
 
 
 @bomb
@@ -365,14 +364,14 @@ def nli_of_json(folder):
 @bomb
 def ted_of_many_members(folder):
     member = tarfile.TarInfo("a").tobuf()
-    return write(folder / "ted.tar.gz", gzip.compress(member * 120_000, 1))
+    return write(folder / "ted.tar.gz", gzip.compress(member * 30_000, 1))
 
 
 @bomb
 def ted_with_a_long_header(folder):
     header = tarfile.TarInfo("a")
-    header.type, header.size = tarfile.XHDTYPE, 60 * MB
-    return write(folder / "ted.tar.gz", gzip.compress(header.tobuf() + bytes(60 * MB), 1))
+    header.type, header.size = tarfile.XHDTYPE, 15 * MB
+    return write(folder / "ted.tar.gz", gzip.compress(header.tobuf() + bytes(15 * MB), 1))
 
 
 @bomb

@@ -27,8 +27,8 @@ _OWN_CGROUPS = Path("/proc/self/cgroup")
 class Budget:
     """What one file may take of ``max_bytes``, which None makes half of the machine's memory.
 
-    Readers count what they are about to keep, and what a header promises, before they make room for it. ``on_disk`` says
-    that vectors are kept in a temporary file, and are thus not counted.
+    Readers count what they are about to keep, and what a header promises, before they make room for it. ``on_disk``
+    says that vectors are kept in a temporary file, and are thus not counted.
     """
 
     def __init__(self, path: Path, max_bytes: int | float | str | None = None, *, on_disk: bool = False) -> None:
