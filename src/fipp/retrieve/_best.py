@@ -48,6 +48,25 @@ def unpack(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.flo
     return packed & 0xFFFFFFFF, _score(packed >> 32)
 
 
+def first_of_each(
+    rows: NDArray[np.int64], packed: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that occur, and the ``k`` best of each, packed.
+
+    Examples
+    --------
+    >>> first_of_each(np.array([3, 1, 3, 3]), np.array([7, 5, 4, 9]), 2)[1][1]
+    array([4, 7])
+    """
+    order = np.lexsort((packed, rows))
+    rows, packed = rows[order], packed[order]
+    distinct, first, number = np.unique(rows, return_index=True, return_inverse=True)
+    place = np.arange(len(rows)) - first[number]
+    best = np.full((len(distinct), k), _EMPTY)
+    best[number[place < k], place[place < k]] = packed[place < k]
+    return distinct, best
+
+
 class Best:
     """The ``k`` best keys of each of ``n`` queries among all blocks added so far."""
 
@@ -71,13 +90,22 @@ class Best:
         full = best[:, -1] != _EMPTY
         self.floor[numbers[full]] = unpack(best[full, -1])[1]
 
-    def join(self, rows: NDArray[np.int64], other: Best, columns: NDArray[np.int64]) -> None:
-        """Keep the best of these queries and of others, to whom a key is known by its place in ``columns``."""
-        places = np.where(other.packed == _EMPTY, 0, other.packed & 0xFFFFFFFF)
-        packed = np.where(other.packed == _EMPTY, _EMPTY, other.packed - places + columns[places])
+    def join(self, rows: NDArray[np.int64], packed: NDArray[np.int64]) -> None:
+        """Keep the best of the known keys of these queries and of others, some of which may be known."""
         both = np.sort(np.concatenate([self.packed[rows], packed], axis=1), axis=1)
-        both[:, 1:][both[:, 1:] == both[:, :-1]] = _EMPTY  # both may have found the same key
+        both[:, 1:][both[:, 1:] == both[:, :-1]] = _EMPTY
         self.packed[rows] = np.sort(both, axis=1)[:, : self.k]
+        self.floor[rows] = np.maximum(self.floor[rows], self.last_scores()[rows])
+
+    def renumbered(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the best, packed, if what is key i here has the number ``columns[i]``; these ascend."""
+        places = np.where(self.packed == _EMPTY, 0, self.packed & 0xFFFFFFFF)
+        return np.where(self.packed == _EMPTY, _EMPTY, self.packed - places + columns[places])
+
+    def last_scores(self) -> NDArray[np.float32]:
+        """Return the score of the last of the ``k`` best, -inf if there are fewer."""
+        last = self.packed[:, -1]
+        return np.where(last == _EMPTY, np.float32(-np.inf), unpack(last)[1])
 
     def fill_zeros(self, offsets: NDArray[np.float32] | None, n_keys: int) -> None:
         """Give queries of zeros, which tie with most keys or all of them, one list that they share."""

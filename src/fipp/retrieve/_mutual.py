@@ -138,7 +138,10 @@ def _one_pass(
     hubs = None
     if settings.retrieval == "csls":
         hubs = Hubness(there.means(settings.n_neighbours), back.means(settings.n_neighbours))
-        there, back = sweep.rank(there, 1, _half(hubs.of_b)), sweep.turned().rank(back, 1, _half(hubs.of_a))
+        there, back = (
+            sweep.rank(there, back, 1, _half(hubs.of_b)),
+            sweep.turned().rank(back, there, 1, _half(hubs.of_a)),
+        )
     steps()
     return there, back, hubs
 
@@ -147,15 +150,17 @@ def _two_passes(
     a: Rows, b: Rows, settings: Settings, max_memory: int | float | str | None, progress: Progress | None
 ) -> tuple[Best, Best, Hubness | None]:
     """Do the same by two products, or three with CSLS, if not everything fits in memory."""
-    near, hubs, of_b = settings.n_neighbours, None, Hubs.plan(settings, b, a, max_memory)
+    near, of_b = settings.n_neighbours, Hubs.plan(settings, b, a, max_memory)
     scans = Scan(a, b, max_memory, kept=near), Scan(b, a, max_memory)
     steps = Steps(progress, len(of_b) + len(scans[0]) + len(scans[1]))
     offsets = of_b.offsets(steps)
     if offsets is None:
-        return *find_best(scans[0], steps, Wanted(1)), *find_best(scans[1], steps, Wanted(1)), None
+        there, back = (find_best(scan, steps, Wanted(1))[0] for scan in scans)
+        return there, back, None
     nearest, there = find_best(scans[0], steps, Wanted(near), Wanted(1, offsets))
     hubs = Hubness(nearest.means(), 2 * offsets)
-    return there, *find_best(scans[1], steps, Wanted(1, _half(hubs.of_a))), hubs
+    (back,) = find_best(scans[1], steps, Wanted(1, _half(hubs.of_a)))
+    return there, back, hubs
 
 
 def _half(means: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -224,7 +224,7 @@ def _csls_in_one(sweep: Sweep, k: int, kept: int, n_neighbours: int, progress: P
     scan = sweep.scan(kept, n_neighbours)
     steps = Steps(progress, len(scan) + 1)
     nearest, of_keys = find_both(scan, steps, kept, n_neighbours)
-    best = sweep.rank(nearest, k, of_keys.means() / np.float32(2))
+    best = sweep.rank(nearest, of_keys, k, of_keys.means() / np.float32(2))
     steps()
     return _csls(best, nearest.means(n_neighbours))
 

@@ -1,14 +1,15 @@
 r"""Both directions, and CSLS, of whole vocabularies with one product of all queries with all keys.
 
 CSLS needs r_S, how close each key is to its nearest queries, before it can rank a single key; the usual way multiplies
-everything twice. Here one pass finds the nearest keys of each query and the nearest queries of each key by cosine, which
-gives r_T and r_S. The best keys by CSLS are then almost always among the nearest by cosine, and that can be certified: a
-key y that is not among the nearest of x has no higher cosine than the last of these, :math:`c`, so that
+everything twice. Here one pass finds the nearest keys of each query and the nearest queries of each key by cosine,
+which gives r_T and r_S. The best keys y of a query x by :math:`\cos(x, y) - r_S(y)/2` are then sought among its nearest
+and among the keys that x is one of the nearest of. Any other key has no higher cosine than the last of the nearest of
+x, :math:`c(x)`, and than the last of its own, :math:`c(y)`. It can reach the score s of the k-th best only if
 
-.. math:: \cos(x, y) - r_S(y)/2 \le c - r_S(y)/2,
+.. math:: r_S(y)/2 \le c(x) - s \quad\text{and}\quad c(y) - r_S(y)/2 \ge s.
 
-and if it is to reach the score s of the k-th best, then :math:`r_S(y)/2 \le c - s`. Few keys have an r_S as low as this,
-for most queries none. Only these keys are compared again. The result is that of two passes, bit by bit.
+Only keys for which both hold are compared again, few or none for most queries, so that the result is that of two
+passes, bit by bit.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from numpy.typing import NDArray
 
 from fipp._progress import Steps
 from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks
-from fipp.retrieve._best import Best, Shortlists, Wanted, find_best, unpack
-from fipp.retrieve._scan import Pairs, Rows, Scan
+from fipp.retrieve._best import Best, Shortlists, Wanted, find_best, first_of_each, pack, unpack
+from fipp.retrieve._scan import Pairs, Rows, Scan, kernels
 
 QUERIES_AT_A_TIME = 1024
+KEYS_AT_A_TIME = 1 << 14
 # Keys by cosine beside the k wanted by CSLS: more cost more time in the pass, fewer leave more to compare again.
-_SPARE_CANDIDATES = 6
+_SPARE_CANDIDATES = 12
 _FEWEST_CANDIDATES = 8
 # Queries that may have a better key are compared again in at most this many groups, those with as many keys together.
 _MOST_GROUPS = 16
@@ -48,7 +50,7 @@ class Sweep:
 
     @classmethod
     def plan(cls, queries: Rows, keys: Rows, kept: int, max_memory: int | float | str | None) -> Sweep | None:
-        """Return the sweep, with all vectors read, if they and what is kept of each of them fit in memory, else None."""
+        """Return the sweep, with all vectors read, if they and what is kept of each fit in memory, else None."""
         if len(queries) == 0:
             return None
         given = parse_memory(max_memory)
@@ -65,8 +67,8 @@ class Sweep:
         """Return the sweep with queries and keys exchanged."""
         return Sweep(self.keys, self.queries, self.max_memory)
 
-    def rank(self, nearest: Best, k: int, offsets: NDArray[np.float32]) -> Best:
-        """Find the ``k`` best keys by cosine less their offset, of which most are among the ``nearest`` by cosine."""
+    def rank(self, nearest: Best, of_keys: Best, k: int, offsets: NDArray[np.float32]) -> Best:
+        """Find the ``k`` best keys by cosine less their offset, from the nearest of the queries and of the keys."""
         queries, keys = self.queries.read_all(), self.keys.read_all()
         best = Best(len(self.queries), min(k, len(self.keys)))
         best.zero = nearest.zero
@@ -80,18 +82,40 @@ class Sweep:
         for rows, packed in zip(blocks, ordered_map(work, blocks), strict=True):
             best.add(rows, packed)
         if nearest.k < len(self.keys):
-            reach = unpack(nearest.packed[:, -1])[1] - best.floor + np.float32(2 * _ERROR)
-            self._look_again(best, reach, offsets)
+            self._add_reversed(best, of_keys, offsets)
+            self._look_again(best, nearest.last_scores(), of_keys.last_scores() - offsets, offsets)
         return best
 
-    def _look_again(self, best: Best, reach: NDArray[np.float32], offsets: NDArray[np.float32]) -> None:
-        """Compare each query with the keys whose offset is at most its ``reach``."""
-        unsure = np.flatnonzero(reach >= offsets.min())
-        unsure = unsure[np.argsort(-reach[unsure], kind="stable")]
+    def _add_reversed(self, best: Best, of_keys: Best, offsets: NDArray[np.float32]) -> None:
+        """Add the keys that have a query among their nearest, where they may be better."""
+        for columns in row_blocks(len(self.keys), KEYS_AT_A_TIME):
+            queries, cosines = unpack(of_keys.packed[columns])
+            scores = cosines - offsets[columns, None]
+            keys, places = np.nonzero(scores >= best.floor[queries] - np.float32(_ERROR))
+            rows, keys = queries[keys, places], keys + columns.start
+            exact = np.empty(len(rows), dtype=np.float32)
+            vectors = self.queries.read_all().vectors, self.keys.read_all().vectors, offsets
+            kernels().score_pairs(vectors, rows, keys, exact)
+            best.join(*first_of_each(rows, pack(exact, keys), best.k))
+
+    def _look_again(
+        self,
+        best: Best,
+        last_of_queries: NDArray[np.float32],
+        highest: NDArray[np.float32],
+        offsets: NDArray[np.float32],
+    ) -> None:
+        """Compare each query with the keys that may be better: those whose ``highest`` score is high enough."""
+        reach, floor = last_of_queries - best.floor + np.float32(2 * _ERROR), best.floor - np.float32(2 * _ERROR)
+        order = np.argsort(offsets, kind="stable")
+        highest_so_far = np.concatenate([[-np.inf], np.maximum.accumulate(highest[order])])
+        unsure = np.flatnonzero(highest_so_far[np.searchsorted(offsets[order], reach, "right")] >= floor)
+        # In four bands of the score to reach, and in each from those with many keys to those with few.
+        band = np.argsort(np.argsort(floor[unsure], kind="stable")) * 4 // max(1, len(unsure))
+        unsure = unsure[np.lexsort((-reach[unsure], band))]
         for part in row_blocks(len(unsure), max(QUERIES_AT_A_TIME, -(-len(unsure) // _MOST_GROUPS))):
             rows = unsure[part]
-            columns = np.flatnonzero(offsets <= reach[rows[0]])
+            columns = np.flatnonzero((offsets <= reach[rows].max()) & (highest >= floor[rows].min()))
             scan = Scan(self.queries.pick(rows), self.keys.pick(columns), self.max_memory, kept=best.k)
-            wanted = Wanted(best.k, offsets[columns], best.floor[rows])
-            (found,) = find_best(scan, Steps(None, len(scan)), wanted)
-            best.join(rows, found, columns)
+            (found,) = find_best(scan, Steps(None, len(scan)), Wanted(best.k, offsets[columns], best.floor[rows]))
+            best.join(rows, found.renumbered(columns))
