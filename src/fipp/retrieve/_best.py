@@ -149,17 +149,12 @@ def _find(scan: Scan, steps: Steps, wanted: Sequence[Wanted], backward: Best | N
         of_keys = None if backward is None else _OfKeys(scan.queries.read_all(), strip.keys, strip.columns, backward)
 
         def work(pairs: Pairs, tiles: Tiles, of_keys: _OfKeys | None = of_keys) -> list[NDArray[np.int64]]:
-            lists = [
-                Shortlists(pairs, best.k, best.floor[pairs.rows], None if offsets is None else offsets[pairs.columns])
-                for best, (_, offsets, _) in zip(found, wanted, strict=True)
-            ]
+            lists = [Shortlists.of(pairs, best, offsets) for best, (_, offsets, _) in zip(found, wanted, strict=True)]
             for part, products in tiles:
                 for shortlists in lists:
                     shortlists.add(part, products)
                 if of_keys is not None:
                     of_keys.add(pairs.rows, part, products)
-            for best in found:
-                best.zero[pairs.rows] = pairs.queries.lengths == 0
             return [shortlists.best() for shortlists in lists]
 
         for rows, packed in strip.run(work):
@@ -199,6 +194,12 @@ class Shortlists:
             _lowest(pairs, floor) if low is None else low,
             pairs.error,
         )
+
+    @classmethod
+    def of(cls, pairs: Pairs, best: Best, offsets: NDArray[np.float32] | None) -> Shortlists:
+        """Begin with what is known of the queries; the offsets are those of all keys."""
+        best.zero[pairs.rows] = pairs.queries.lengths == 0
+        return cls(pairs, best.k, best.floor[pairs.rows], None if offsets is None else offsets[pairs.columns])
 
     @classmethod
     def given(

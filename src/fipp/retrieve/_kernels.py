@@ -6,7 +6,7 @@ because numba notices only changes of the file that a cached function is in.
 The best scores of a row are collected in a *shortlist*, which has room for more than the k wanted. What is below the
 row's ``low`` cannot be among the k best, so that most blocks of a tile are passed over after one comparison. A full
 shortlist is cut down to what may still be among the best: by fast scores if they can tell, otherwise by exact ones.
-Loops count in unsigned integers: with signed ones, which may count from the end, numba does not use vector instructions.
+Loops count in unsigned integers: signed ones may count from the end, and numba then uses no vector instructions.
 """
 
 from __future__ import annotations
@@ -53,18 +53,17 @@ def _compiled(signature: str) -> Callable[[Function], Function]:
     the ``.pyc`` files there it is code, and as safe as the folder; no file that a user gives to fipp leads to it.
     """
 
-    def decorate(function: Function) -> Function:
+    def decorate(function: Function) -> Any:
         try:
-            compiled: Function = njit(signature, nogil=True, cache=True)(function)
+            return njit(signature, nogil=True, cache=True)(function)
         except (OSError, RuntimeError):  # there is nowhere to write: compile for this process alone
-            compiled = njit(signature, nogil=True)(function)
-        return compiled
+            return njit(signature, nogil=True)(function)
 
     return decorate
 
 
 @njit
-def _exact(X: NDArray, row: int, Y: NDArray, column: int, sums: NDArray) -> Any:
+def _exact(X: NDArray, row: Any, Y: NDArray, column: Any, sums: NDArray) -> Any:
     """Return the dot product of two rows in float64, where every product is exact, added in a fixed order."""
     size, step = np.uint64(X.shape[1]), np.uint64(len(sums))
     for i in range(step):
@@ -162,7 +161,7 @@ def _settle(lists: Lists, row: int, k: int, vectors: Vectors, room: Room) -> Non
 
 
 @njit
-def _make_room(lists: Lists, row: int, k: int, vectors: Vectors, room: Room) -> None:
+def _make_room(lists: Lists, row: Any, k: int, vectors: Vectors, room: Room) -> None:
     """Cut a full shortlist down, and raise ``low``."""
     values, _, counts, _, low, error = lists
     lowest = _cut(lists, row, k, room)
@@ -177,6 +176,17 @@ def _make_room(lists: Lists, row: int, k: int, vectors: Vectors, room: Room) -> 
         low[row] = lowest
 
 
+@njit
+def _first_floor(tile: NDArray, row: Any, size: Any, offset: NDArray, maxima: NDArray, k: int, error: float) -> Any:
+    """Return a first ``low`` for a row of a tile: k blocks reach the k-th highest of their maxima."""
+    for number in range(np.uint64(len(maxima))):
+        highest = np.float32(-np.inf)
+        for i in range(number * size, number * size + size):
+            highest = max(highest, tile[row, i] - offset[i])
+        maxima[number] = -highest
+    return np.float32(-np.float64(_select(maxima, len(maxima), k)) - 2 * error)
+
+
 @_compiled(f"void({_MATRIX}, int64, int64, {_LISTS}, int64, {_VECTORS})")
 def scan_rows(tile: NDArray, block: int, start: int, lists: Lists, k: int, vectors: Vectors) -> None:
     """Collect the k best scores of each row of a tile. Its columns begin at ``start`` of the vectors listed."""
@@ -186,13 +196,7 @@ def scan_rows(tile: NDArray, block: int, start: int, lists: Lists, k: int, vecto
     maxima = np.empty(np.int64(width // size), dtype=np.float32)
     for row in range(height):
         if low[row] == -np.inf and len(maxima) >= k:
-            # k blocks hold a score as high as the k-th highest of their maxima.
-            for number in range(np.uint64(len(maxima))):
-                highest = np.float32(-np.inf)
-                for i in range(number * size, number * size + size):
-                    highest = max(highest, tile[row, i] - offset[i])
-                maxima[number] = -highest
-            low[row] = np.float32(-np.float64(_select(maxima, len(maxima), k)) - 2 * error[row])
+            low[row] = _first_floor(tile, row, size, offset, maxima, k, error[row])
         for begin in range(np.uint64(0), width, size):
             end, lowest, hit = min(begin + size, width), low[row], np.int32(0)
             for i in range(begin, end):
@@ -220,12 +224,11 @@ def _raise_floors(tile: NDArray, block: int, start: int, lists: Lists, k: int) -
         return
     maxima = np.full((blocks, tile.shape[1]), np.float32(-np.inf), dtype=np.float32)
     for row in range(np.uint64(blocks) * size):
-        number = row // size
         for i in range(width):
-            maxima[number, i] = max(maxima[number, i], tile[row, i])
+            maxima[row // size, i] = max(maxima[row // size, i], tile[row, i])
     column = np.empty(blocks, dtype=np.float32)
     for i in range(width):
-        for number in range(np.uint64(blocks)):
+        for number in range(blocks):
             column[number] = -maxima[number, i]
         low[i] = max(low[i], np.float32(-np.float64(_select(column, blocks, k)) - 2 * error[i]))
 
@@ -285,7 +288,7 @@ def count_reaching(
     vectors: Vectors,
     counts: NDArray,
 ) -> None:
-    """Count for each goal the scores in its row of the tile that reach it. The columns of the tile begin at ``start``."""
+    """Count for each goal the scores in its row of a tile that reach it. Its columns begin at ``start``."""
     own, others, offset = vectors[0], vectors[1], vectors[2][start : start + tile.shape[1]]
     width, size, sums = np.uint64(tile.shape[1]), np.uint64(block), np.empty(_PARTIAL_SUMS)
     for number in range(len(goals)):

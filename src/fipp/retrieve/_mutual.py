@@ -16,10 +16,10 @@ from fipp.retrieve._sweep import Sweep, n_candidates
 
 
 class Hubness(NamedTuple):
-    """How close the rows of two matrices, A and B, are to their nearest rows of the other: mean cosines."""
+    """Mean cosine of each row of A, the source, with its nearest rows of B, the target, and vice versa."""
 
-    of_a: NDArray[np.float32]
-    of_b: NDArray[np.float32]
+    source: NDArray[np.float32]
+    target: NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def mutual_neighbours(
     mutual = nearest_back[nearest] == np.arange(len(a))
     mutual &= ~there.zero & ~back.zero[nearest]
     if hubs is not None:
-        scores = 2 * scores - hubs.of_a
+        scores = 2 * scores - hubs.source
     pairs = np.stack([np.arange(len(a)), nearest], axis=1)[mutual]
     return MutualNeighbours(pairs, scores[mutual], nearest, nearest_back, hubs)
 
@@ -117,7 +117,7 @@ def hubness(A: ArrayLike, B: ArrayLike, k: int = 10, *, max_memory: int | float 
     Examples
     --------
     >>> hubness([[1, 0], [0, 1]], [[1, 0], [1, 0], [0, 1]], k=2)
-    Hubness(of_a=array([1. , 0.5], dtype=float32), of_b=array([0.5, 0.5, 0.5], dtype=float32))
+    Hubness(source=array([1. , 0.5], dtype=float32), target=array([0.5, 0.5, 0.5], dtype=float32))
     """
     a, b, k = Rows(A, "A", unit=True), Rows(B, "B", unit=True), check_count(k, "k")
     sweep = Sweep.plan(a, b, k, max_memory)
@@ -139,8 +139,8 @@ def _one_pass(
     if settings.retrieval == "csls":
         hubs = Hubness(there.means(settings.n_neighbours), back.means(settings.n_neighbours))
         there, back = (
-            sweep.rank(there, back, 1, _half(hubs.of_b)),
-            sweep.turned().rank(back, there, 1, _half(hubs.of_a)),
+            sweep.rank(there, back, 1, _half(hubs.target)),
+            sweep.turned().rank(back, there, 1, _half(hubs.source)),
         )
     steps()
     return there, back, hubs
@@ -159,7 +159,7 @@ def _two_passes(
         return there, back, None
     nearest, there = find_best(scans[0], steps, Wanted(near), Wanted(1, offsets))
     hubs = Hubness(nearest.means(), 2 * offsets)
-    (back,) = find_best(scans[1], steps, Wanted(1, _half(hubs.of_a)))
+    (back,) = find_best(scans[1], steps, Wanted(1, _half(hubs.source)))
     return there, back, hubs
 
 
