@@ -16,7 +16,7 @@ from fipp.retrieve._scan import Block, Pairs, Scan, Tiles, kernels
 _EMPTY = np.iinfo(np.int64).max
 # How many keys a shortlist holds beside twice those wanted: the more, the more rarely it is cut down.
 _SPARE = 32
-_KEYS_AT_A_TIME = 2048
+_ROWS_AT_A_TIME = 2048
 
 
 def _descending(scores: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -87,24 +87,23 @@ class Best:
         if (self.packed[numbers, 0] != _EMPTY).any():
             best = np.sort(np.concatenate([self.packed[numbers], best], axis=1), axis=1)[:, : self.k]
         self.packed[numbers] = best
-        full = best[:, -1] != _EMPTY
-        self.floor[numbers[full]] = unpack(best[full, -1])[1]
+        self.floor[numbers] = np.maximum(self.floor[numbers], self.last_scores(numbers))
 
     def join(self, rows: NDArray[np.int64], packed: NDArray[np.int64]) -> None:
         """Keep the best of the known keys of these queries and of others, some of which may be known."""
         both = np.sort(np.concatenate([self.packed[rows], packed], axis=1), axis=1)
         both[:, 1:][both[:, 1:] == both[:, :-1]] = _EMPTY
         self.packed[rows] = np.sort(both, axis=1)[:, : self.k]
-        self.floor[rows] = np.maximum(self.floor[rows], self.last_scores()[rows])
+        self.floor[rows] = self.last_scores(rows)
 
     def renumbered(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the best, packed, if what is key i here has the number ``columns[i]``; these ascend."""
         places = np.where(self.packed == _EMPTY, 0, self.packed & 0xFFFFFFFF)
         return np.where(self.packed == _EMPTY, _EMPTY, self.packed - places + columns[places])
 
-    def last_scores(self) -> NDArray[np.float32]:
+    def last_scores(self, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float32]:
         """Return the score of the last of the ``k`` best, -inf if there are fewer."""
-        last = self.packed[:, -1]
+        last = self.packed[rows, -1]
         return np.where(last == _EMPTY, np.float32(-np.inf), unpack(last)[1])
 
     def fill_zeros(self, offsets: NDArray[np.float32] | None, n_keys: int) -> None:
@@ -119,7 +118,10 @@ class Best:
 
     def means(self, k: int | None = None) -> NDArray[np.float32]:
         """Return the mean of the ``k`` best scores of each query, or of all."""
-        return unpack(self.packed[:, :k])[1].mean(axis=1, dtype=np.float64).astype(np.float32)
+        means = np.empty(len(self.packed), dtype=np.float32)
+        for part in row_blocks(len(means), _ROWS_AT_A_TIME):
+            means[part] = unpack(self.packed[part, :k])[1].mean(axis=1, dtype=np.float64)
+        return means
 
 
 class Wanted(NamedTuple):
@@ -261,7 +263,7 @@ class _OfKeys:
 
     def close(self) -> None:
         """Keep the best queries that the threads found."""
-        parts = list(row_blocks(len(self._low), _KEYS_AT_A_TIME))
+        parts = list(row_blocks(len(self._low), _ROWS_AT_A_TIME))
 
         def settle(part: slice) -> list[NDArray[np.int64]]:
             return [shortlists.best(part) for shortlists in self._of_threads.values()]

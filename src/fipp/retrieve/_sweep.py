@@ -14,13 +14,14 @@ passes, bit by bit.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fipp._progress import Steps
-from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks
+from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks, rows_per_block
 from fipp.retrieve._best import Best, Shortlists, Wanted, find_best, first_of_each, pack, unpack
 from fipp.retrieve._scan import Pairs, Rows, Scan, kernels
 
@@ -29,8 +30,8 @@ KEYS_AT_A_TIME = 1 << 14
 # Keys by cosine beside the k wanted by CSLS: more cost more time in the pass, fewer leave more to compare again.
 _SPARE_CANDIDATES = 12
 _FEWEST_CANDIDATES = 8
-# Queries that may have a better key are compared again in at most this many groups, those with as many keys together.
-_MOST_GROUPS = 16
+# Queries that may have a better key are compared again in groups: smaller ones have fewer keys, but slower products.
+_QUERIES_IN_A_GROUP = 128
 # A float32 cosine less a float32 offset is off by less than this, and so is the bound of the certificate.
 _ERROR = 5e-7
 
@@ -54,8 +55,7 @@ class Sweep:
         if len(queries) == 0:
             return None
         given = parse_memory(max_memory)
-        # The nearest are packed; they are unpacked, with their scores, while they are ranked.
-        left = given - (len(queries) + len(keys)) * (4 * queries.dimensions + 8 + 48 * kept)
+        left = given - (len(queries) + len(keys)) * (4 * queries.dimensions + 8 + 16 * kept)
         return cls(queries.converted(), keys.converted(), left) if 4 * left >= given else None
 
     def scan(self, of_queries: int, of_keys: int) -> Scan:
@@ -88,7 +88,9 @@ class Sweep:
 
     def _add_reversed(self, best: Best, of_keys: Best, offsets: NDArray[np.float32]) -> None:
         """Add the keys that have a query among their nearest, where they may be better."""
-        for columns in row_blocks(len(self.keys), KEYS_AT_A_TIME):
+        # With many ties, all of these pairs are scored, packed and sorted.
+        step = rows_per_block(200 * of_keys.k, self.max_memory, at_most=KEYS_AT_A_TIME)
+        for columns in row_blocks(len(self.keys), step):
             queries, cosines = unpack(of_keys.packed[columns])
             scores = cosines - offsets[columns, None]
             keys, places = np.nonzero(scores >= best.floor[queries] - np.float32(_ERROR))
@@ -110,12 +112,19 @@ class Sweep:
         order = np.argsort(offsets, kind="stable")
         highest_so_far = np.concatenate([[-np.inf], np.maximum.accumulate(highest[order])])
         unsure = np.flatnonzero(highest_so_far[np.searchsorted(offsets[order], reach, "right")] >= floor)
-        # In four bands of the score to reach, and in each from those with many keys to those with few.
-        band = np.argsort(np.argsort(floor[unsure], kind="stable")) * 4 // max(1, len(unsure))
+        # Groups of similar queries, by the score to reach and by how many keys can, have the fewest keys together.
+        groups = -(-len(unsure) // _QUERIES_IN_A_GROUP)
+        band = np.argsort(np.argsort(floor[unsure], kind="stable")) * math.isqrt(groups) // max(1, len(unsure))
         unsure = unsure[np.lexsort((-reach[unsure], band))]
-        for part in row_blocks(len(unsure), max(QUERIES_AT_A_TIME, -(-len(unsure) // _MOST_GROUPS))):
+        max_memory = self.max_memory // n_threads()
+
+        def work(part: slice) -> NDArray[np.int64]:
             rows = unsure[part]
             columns = np.flatnonzero((offsets <= reach[rows].max()) & (highest >= floor[rows].min()))
-            scan = Scan(self.queries.pick(rows), self.keys.pick(columns), self.max_memory, kept=best.k)
+            scan = Scan(self.queries.pick(rows), self.keys.pick(columns), max_memory, kept=best.k)
             (found,) = find_best(scan, Steps(None, len(scan)), Wanted(best.k, offsets[columns], best.floor[rows]))
-            best.join(rows, found.renumbered(columns))
+            return found.renumbered(columns)
+
+        parts = list(row_blocks(len(unsure), _QUERIES_IN_A_GROUP))
+        for part, packed in zip(parts, ordered_map(work, parts), strict=True):
+            best.join(unsure[part], packed)
