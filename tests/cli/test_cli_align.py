@@ -253,13 +253,18 @@ def test_auto_from_few_pairs_says_that_nothing_was_tried(run, space):
     ("trials", "chosen", "reason"),
     [
         ([], "a", "too few source words to hold some out"),
-        ([("a", 0.5), ("b", 0.6)], "b", "the best of 2 on held-out pairs"),
-        ([("a", 0.6), ("b", 0.6)], "a", "the best of 2 on held-out pairs"),
-        ([("a", 0.5), ("a, b", 0.6)], "a", "a, b takes longer and is not better by a standard error of the difference"),
+        ([("a", 0.5, 40), ("b", 0.6, 40)], "b", "the best of 2 on held-out pairs"),
+        ([("a", 0.6, 40), ("b", 0.6, 40)], "a", "the best of 2 on held-out pairs"),
+        ([("a", 0.5, 40), ("b", 0.6, 20)], "a", "the best of 2 on held-out pairs"),
+        (
+            [("a", 0.5, 40), ("a, b", 0.6, 40)],
+            "a",
+            "a, b has a higher mean, but takes longer without being clearly better, or is worse by cosine or CSLS",
+        ),
     ],
 )
 def test_the_reason_for_a_choice_is_the_rule_of_the_library(trials, chosen, reason):
-    tried = [{"name": name, "mrr": mrr, "standard_error": 0.1} for name, mrr in trials]
+    tried = [{"name": name, "mrr": mrr, "standard_error": 0.1, "words": words} for name, mrr, words in trials]
     assert why(tried, chosen) == reason
 
 

@@ -28,10 +28,12 @@ class Auto(WrappingAligner):
 
     First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. The best of
     them is tried with one and two rounds of self-learning, in which found pairs count less than known ones or as much;
-    then with its map refined by `Ranking`, and with local corrections. The mean reciprocal rank of held-out words among
-    all target words, by cosine and by CSLS, decides; self-learning must be better by a standard error of the
-    difference. The chosen method is fitted again on the whole seed. With fewer than 200 source words, nothing is
-    chosen: `SelfLearning` with a few steps of ranking is used. Without known pairs, `Unsupervised` is used.
+    then with its map refined by `Ranking`, and with local corrections. The mean reciprocal rank of held-out words by
+    cosine and by CSLS decides; neither of the two may pay for the other, and self-learning must be better by a standard
+    error of the difference. Candidates that are clearly behind on some of the held-out words are not tried on the
+    others, and self-learning pairs fewer words than in the end. The chosen method is fitted again on the whole seed.
+    With fewer than 200 source words, nothing is chosen: `SelfLearning` with a few steps of ranking is used. Without
+    known pairs, `Unsupervised` is used.
 
     Parameters
     ----------
@@ -39,12 +41,12 @@ class Auto(WrappingAligner):
         How much work may be spent on trying methods, in trillions (10¹²) of multiply-adds, each of which takes about 40
         seconds of one core. Stages for which not enough is left are skipped with a warning, except the ridges of
         `Spectral`. The work is estimated from the sizes of the vocabularies and the seed, so that the choice is the
-        same on every machine: about 3 for two vocabularies of 50,000 words in 300 dimensions, 30 for two of a million.
+        same on every machine: about 1.2 for two vocabularies of 50,000 words in 300 dimensions, 1.8 for a million.
     deadline : float, optional
         Seconds after which no further stage begins. A warning says what was not tried; another run may then choose
         differently. By default, the choice does not depend on time.
     max_words : int, default=20000
-        Words of either side that self-learning pairs in its last round.
+        Words of either side that self-learning pairs in its last round; half as many while methods are compared.
     random_state : int, default=0
         Decides which pairs are held out.
 
@@ -55,7 +57,8 @@ class Auto(WrappingAligner):
     chosen_ : str
         Its name.
     trials_ : list of dict
-        The candidates that were tried: names, mean reciprocal ranks over cosine and CSLS, and standard errors.
+        The candidates that were tried: names, mean reciprocal ranks over cosine and CSLS, standard errors, and the
+        number of held-out words, which is smaller for those that fell clearly behind.
     skipped_ : list of dict
         The stages that were not tried, with their work and the reason, ``"budget"`` or ``"deadline"``; without known
         pairs, the starts that were not tried. Mostly empty.

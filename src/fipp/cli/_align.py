@@ -178,10 +178,10 @@ def why(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] =
     if not trials:
         few = "too few source words to hold some out"
         return "no pairs are known" if chosen.startswith("without known pairs") else few
-    best = max(trials, key=lambda trial: trial["mrr"])
-    mrr = {trial["name"]: trial["mrr"] for trial in trials}
-    reason = f"{best['name']} takes longer and is not better by a standard error of the difference"
-    if mrr[chosen] == best["mrr"]:
+    mrr = {trial["name"]: trial["mrr"] for trial in _tried_to_the_end(trials)}
+    best = max(mrr, key=lambda name: mrr[name])
+    reason = f"{best} has a higher mean, but takes longer without being clearly better, or is worse by cosine or CSLS"
+    if mrr[chosen] == mrr[best]:
         reason = f"the best of {len(trials)} on held-out pairs"
     for limit in ("budget", "deadline"):
         stages = [each["stage"] for each in skipped if each["by"] == limit]
@@ -190,23 +190,30 @@ def why(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] =
     return reason
 
 
+def _tried_to_the_end(trials: list[Trial]) -> list[Trial]:
+    """Leave out candidates that fell clearly behind on the first of the held-out words."""
+    words = max(trial.get("words", 0) for trial in trials)
+    return [trial for trial in trials if trial.get("words", 0) == words]
+
+
 def show_trials(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> None:
     """Show the best of what was tried, what was chosen, and the yardsticks; best first."""
     if not trials:
         return
-    ranked = sorted(trials, key=lambda trial: -trial["mrr"])
+    ranked = sorted(trials, key=lambda trial: (-trial.get("words", 0), -trial["mrr"]))
     shown = [trial for i, trial in enumerate(ranked) if i < _SHOWN or trial["name"] in (chosen, *_YARDSTICKS)]
     left_out = len(ranked) - len(shown)
     _console.heading("Mean reciprocal rank of held-out pairs, ± its standard error; * marks the choice")
-    table = _console.table("tried", "MRR", "±")
+    table = _console.table("tried", "MRR", "±", "words")
     for column in table.columns[1:]:
         column.no_wrap = True
     for trial in shown:
         taken = trial["name"] == chosen
         score, error = f"{trial['mrr']:.4f}{'*' if taken else ''}", f"{trial['standard_error']:.4f}"
-        table.add_row(trial["name"], score, error, style="bold" if taken else None)
+        words = f"{trial['words']:,}" if "words" in trial else ""
+        table.add_row(trial["name"], score, error, words, style="bold" if taken else None)
     if left_out:
-        table.add_row(f"… and {left_out} more", "", "", style="dim")
+        table.add_row(f"… and {left_out} more", "", "", "", style="dim")
     _console.show(table)
 
 
