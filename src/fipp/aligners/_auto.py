@@ -27,8 +27,8 @@ class Auto(WrappingAligner):
     """The most accurate of several methods, chosen on pairs that are held out from the seed.
 
     First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. The best of
-    them is tried with one and two rounds of self-learning, in which found pairs count less than known ones or as much;
-    then with its map refined by `Ranking`, and with local corrections. The mean reciprocal rank of held-out words by
+    them is tried with self-learning, in which found pairs count less than known ones or as much; then with its map
+    refined by `Ranking`, and with local corrections. The mean reciprocal rank of held-out words by
     cosine and by CSLS decides; neither of the two may pay for the other, and self-learning must be better by a standard
     error of the difference. Candidates that are clearly behind on some of the held-out words are not tried on the
     others, and self-learning pairs fewer words than in the end. The chosen method is fitted again on the whole seed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -41,14 +41,16 @@ _PLAIN: dict[str, BaseAligner] = {
     "fipp": FIPP(),
     "ridge": Ridge(),
 }
-# Rounds of self-learning; the one with the best held-out score is the last.
+# Rounds of self-learning: one finds fewer right pairs, and more find hardly any further ones.
 _ROUNDS = 2
 # While methods are compared, self-learning pairs this share of the words.
 _SHARE_OF_WORDS = 0.5
 # Numbers of steps of refinement by ranking.
-_STEPS = (2, 4, 7, 10)
-# Weight of found pairs relative to known ones, in the rounds and as the first choice afterwards.
+_STEPS = (2, 5, 10)
+# Weight of found pairs relative to known ones in the rounds.
 _LEARNED_WEIGHT = 0.3
+# Afterwards, found pairs count little, or as much as known ones: the nearer ones for more, or all alike.
+_WEIGHTS: tuple[tuple[float, Literal["csls"] | None], ...] = ((_LEARNED_WEIGHT, "csls"), (1.0, "csls"), (1.0, None))
 # An eigendecomposition or a singular value decomposition of a d × d matrix takes about this many times d³.
 _DECOMPOSITION = 10
 # A fit looks at every number of both vocabularies so many times.
@@ -58,12 +60,12 @@ _PASSES = 4
 class Candidate(NamedTuple):
     """A method that could be chosen: an unfitted aligner, with what refines it.
 
-    That is rounds of self-learning, with the weights that it gives to found pairs; steps of ranking; local corrections.
+    That is self-learning, with the weights that it gives to found pairs; steps of ranking; local corrections.
     """
 
     name: str
     aligner: BaseAligner
-    rounds: int = 0
+    learns: bool = False
     learned_weight: float = 1.0
     weighting: Literal["csls"] | None = "csls"
     steps: int = 0
@@ -128,7 +130,7 @@ class Search:
         self.skipped: list[Skipped] = []
         self.spent = 0.0
         self.best: CandidateScore
-        self._found: dict[tuple[str, int | None], Found] = {}
+        self._found: dict[tuple[str, int | None], FoundPairs] = {}
 
     def run(self, budget: float, deadline: Deadline, steps: Steps) -> None:
         """Try every stage for which enough of the budget is left, until a deadline; the first is always tried."""
@@ -155,9 +157,8 @@ class Search:
         )
         rank = work.rank(max(_STEPS), min(PAIRS_AT_ONCE, c + min(self.max_words, n, m)), RANKED_WORDS)
         plain = len(_PLAIN) * (fit + score) + 2 * work.isotropic() + work.filter_gram()
-        # Found pairs count little after each round, and then in two more ways; self-learning and ranking are repeated
-        # on the whole seed if they are chosen.
-        learned = parts * learn + learn_all + parts * (_ROUNDS + 2) * (fit + score)
+        # Self-learning and ranking are repeated on the whole seed if they are chosen.
+        learned = parts * learn + learn_all + parts * len(_WEIGHTS) * (fit + score)
         return [
             Stage("spectral", parts * (fit + (len(_RIDGES) + 1) * score), self._try_spectral),
             Stage("plain methods", parts * plain, self._try_plain),
@@ -169,7 +170,7 @@ class Search:
     def fit(self, candidate: Candidate, held_out: int | None) -> BaseAligner:
         """Fit a candidate on all pairs, or on those that a part does not hold out."""
         pairs, learner = self._pairs(held_out), self._learner(candidate.aligner, held_out)
-        if candidate.rounds:
+        if candidate.learns:
             learner = replace(learner, weight=candidate.learned_weight, weighting=candidate.weighting)
             fitted = learner.fit(self._find(candidate, held_out))
         else:
@@ -182,7 +183,7 @@ class Search:
         self, fitted: BaseAligner, candidate: Candidate, held_out: int | None, steps: Sequence[int]
     ) -> list[BaseAligner]:
         """Refine by the known pairs and the more trusted half of the found ones, if there are any."""
-        found = self._find(candidate, held_out) if candidate.rounds else FoundPairs.guessed()
+        found = self._find(candidate, held_out) if candidate.learns else FoundPairs.guessed()
         return self._learner(candidate.aligner, held_out).refine(fitted, found, steps)
 
     def _pairs(self, held_out: int | None) -> NDArray[np.int64]:
@@ -192,12 +193,12 @@ class Search:
         return Learner(self.X, self.Y, self._pairs(held_out), aligner, _LEARNED_WEIGHT)
 
     def _find(self, candidate: Candidate, held_out: int | None) -> FoundPairs:
-        """Return the pairs of a candidate's last round of self-learning; no round is made twice, or without need."""
+        """Return the pairs that a candidate finds itself; those of candidates with the same aligner are the same."""
         key = repr(candidate.aligner), held_out
         if key not in self._found:
             rounds = self._plan(self._pairs(held_out), self.max_words if held_out is None else self._fewer_words)
-            self._found[key] = Found(self._learner(candidate.aligner, held_out).rounds(rounds), len(rounds) - _ROUNDS)
-        return self._found[key].after(candidate.rounds)
+            self._found[key] = self._learner(candidate.aligner, held_out).learn(rounds)
+        return self._found[key]
 
     @property
     def _fewer_words(self) -> int:
@@ -218,13 +219,13 @@ class Search:
                 trials[i] = trials[i]._replace(ranks=ranks, fitted=(*trials[i].fitted, aligner))
             if number + 1 < len(self.parts):
                 racing = self._not_clearly_behind(trials, racing)
+            if not racing:
+                break
         self.trials += trials
         return [trials[i] for i in racing]
 
     def _not_clearly_behind(self, trials: Sequence[CandidateScore], racing: list[int]) -> list[int]:
         """Leave out candidates that are clearly behind the best of them, or behind the best of the stages before."""
-        if not racing:
-            return racing
         words = trials[racing[0]].ranks.shape[1]
         before = [self.best.ranks] if self.trials else []
         leader = max((trials[i].ranks for i in racing), key=np.mean)
@@ -261,18 +262,10 @@ class Search:
     def _try_self_learning(self) -> None:
         """Try the best with pairs that it finds itself."""
         name, aligner = self.best.candidate.name, self.best.candidate.aligner
-        weight = _LEARNED_WEIGHT if aligner.takes_weights else 1.0
-        plain = self.best
-        tried = self._race([_learning(name, aligner, rounds, weight) for rounds in range(1, _ROUNDS + 1)])
-        if not tried:
-            return
-        first = _best(tried)
-        self._take_if_clearly_better(first)
-        if weight != 1:
-            # Found pairs count as much as known ones: the nearer ones for more, or all alike if most seem right.
-            rounds = first.candidate.rounds
-            for heavier in self._race([_learning(name, aligner, rounds, 1.0, kind) for kind in ("csls", None)]):
-                self._take_if_clearly_better(heavier) if self.best is plain else self._take_if_better(heavier)
+        weights = _WEIGHTS if aligner.takes_weights else _WEIGHTS[-1:]
+        tried = self._race([_learning(name, aligner, *weighted) for weighted in weights])
+        if tried:
+            self._take_if_clearly_better(_best(tried))
 
     def _try_ranking(self) -> None:
         """Try the best with its map refined so that known pairs rank before others."""
@@ -307,19 +300,6 @@ class Search:
             self._take_if_better(trial)
 
 
-class Found:
-    """The pairs found in each round of self-learning, looked for when they are first asked for."""
-
-    def __init__(self, rounds: Iterator[FoundPairs], n_before: int) -> None:
-        self._rounds, self._n_before, self._found = rounds, n_before, list[FoundPairs]()
-
-    def after(self, n_rounds: int) -> FoundPairs:
-        """Return the pairs after so many rounds; those with which a small seed begins do not count."""
-        while len(self._found) < self._n_before + n_rounds:
-            self._found.append(next(self._rounds))
-        return self._found[self._n_before + n_rounds - 1]
-
-
 def _best(trials: Iterable[CandidateScore]) -> CandidateScore:
     return max(trials, key=lambda trial: trial.mrr)
 
@@ -347,12 +327,9 @@ def _beyond(tried: Sequence[float], best: float) -> float | None:
     return best / 2 if best == min(tried) > _SMALLEST_RIDGE else None
 
 
-def _learning(
-    name: str, aligner: BaseAligner, rounds: int, weight: float, weighting: Literal["csls"] | None = "csls"
-) -> Candidate:
-    times = f"{rounds} round{'s' if rounds > 1 else ''} of self-learning"
+def _learning(name: str, aligner: BaseAligner, weight: float, weighting: Literal["csls"] | None) -> Candidate:
     pairs = "found pairs" if weighting else "all found pairs"
-    return Candidate(f"{name}, {times}, {pairs} × {weight:g}", aligner, rounds, weight, weighting)
+    return Candidate(f"{name}, self-learning, {pairs} × {weight:g}", aligner, True, weight, weighting)
 
 
 class Work(NamedTuple):
