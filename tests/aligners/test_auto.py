@@ -205,7 +205,7 @@ def test_without_any_budget_or_time_there_still_is_a_model_and_a_warning(spaces,
     ) as told:
         aligner = Auto(**limit).fit(*spaces, pairs(0, SEED))
     assert len(told) == 1 and told[0].filename == __file__
-    assert [each["by"] for each in aligner.skipped_] == 4 * [by]
+    assert [each["by"] for each in aligner.skipped_] == 5 * [by]
     assert len(aligner.trials_) >= 3 and aligner.chosen_.startswith("spectral")
     best = max(aligner.trials_, key=lambda trial: trial["mrr"])
     assert aligner.chosen_ == best["name"]
@@ -231,7 +231,7 @@ def test_a_budget_leaves_out_what_it_has_not_enough_for_and_tries_the_rest(space
         (50_000, 987, set()),
         (50_000, 4581, set()),
         (3_000_000, 5000, set()),
-        (100_000_000, 5000, {"self-learning"}),
+        (100_000_000, 5000, {"suspicious pairs", "self-learning"}),
     ],
 )
 def test_the_default_budget_is_enough_for_millions_of_words_and_leaves_out_what_is_not(max_words, n_pairs, left_out):
@@ -239,8 +239,8 @@ def test_the_default_budget_is_enough_for_millions_of_words_and_leaves_out_what_
     search = Search(vocabulary, vocabulary, pairs(0, n_pairs), 0, 20_000)
     stages = [stage._replace(run=lambda: search.trials.append(None)) for stage in search.stages()]
     search.stages = lambda: stages
-    search.run(Auto().budget, Deadline(None), Steps(None, 6))
-    assert {skipped.stage for skipped in search.skipped} == left_out and len(search.trials) == 5 - len(left_out)
+    search.run(Auto().budget, Deadline(None), Steps(None, 7))
+    assert {skipped.stage for skipped in search.skipped} == left_out and len(search.trials) == 6 - len(left_out)
 
 
 def test_the_manual_has_the_work_that_is_estimated():
@@ -277,7 +277,7 @@ def test_a_deadline_is_looked_at_between_stages_and_says_that_another_run_may_di
     monkeypatch.setattr("fipp._deadline.time", SimpleNamespace(monotonic=itertools.count().__next__))
     # One look at the clock sets it, one before each stage but the first asks whether it has passed.
     with pytest.warns(FippWarning, match="Another run may choose differently"):
-        aligner = Auto(deadline=2.5).fit(*spaces, pairs(0, SEED))
+        aligner = Auto(deadline=3.5).fit(*spaces, pairs(0, SEED))
     assert [each["stage"] for each in aligner.skipped_] == ["ranking", "local corrections"]
     assert "self-learning" in " ".join(scores(aligner))
 
@@ -356,3 +356,37 @@ def test_one_look_gives_the_ranks_by_cosine_and_by_csls(rng, n_hub_words):
     for ranks, retrieval in zip(found, ("cosine", "csls"), strict=True):
         (expected,) = reciprocal_ranks([aligner], X, Y, held_out, retrieval=retrieval, n_hub_words=n_hub_words)
         np.testing.assert_allclose(ranks, expected, rtol=1e-12)
+
+
+def spoilt(rng, n_pairs, n_wrong):
+    """Return pairs of which the first ones have each other's translations."""
+    known = pairs(0, n_pairs)
+    known[:n_wrong, 1] = np.roll(known[:n_wrong, 1], 1)
+    return rng.permutation(known)
+
+
+def test_pairs_that_look_wrong_are_left_out_where_that_helps(spaces, rng, tmp_path):
+    known = spoilt(rng, 400, 120)
+    with pytest.warns(FippWarning, match="not tried self-learning"):
+        aligner = Auto(budget=0.0008).fit(*spaces, known)
+    assert "without suspicious pairs" in aligner.chosen_
+    wrong = aligner.left_out_pairs_[:, 0] != aligner.left_out_pairs_[:, 1]
+    assert wrong.sum() > 100 and wrong.mean() > 0.8
+    np.testing.assert_array_equal(aligner.pairs_, known)
+    assert len(aligner.aligner_.pairs_) == len(known) - len(wrong) and len(aligner.induced_pairs_) == 0
+    with_all = clone(aligner.aligner_).fit(*spaces, known)
+    assert mrr(aligner, *spaces) > mrr(with_all, *spaces) + 0.02
+    again = saved_and_loaded(aligner, *spaces, tmp_path)
+    np.testing.assert_array_equal(again.left_out_pairs_, aligner.left_out_pairs_)
+    assert again.induced_pairs_.shape == (0, 2)
+
+
+def test_found_pairs_are_told_from_known_ones_where_some_of_these_are_left_out(spaces, rng):
+    aligner = Auto().fit(*spaces, spoilt(rng, 400, 120))
+    assert len(aligner.left_out_pairs_) > 100 and "self-learning" in aligner.chosen_
+    given, found = ({tuple(pair) for pair in each.tolist()} for each in (aligner.pairs_, aligner.induced_pairs_))
+    assert found and not given & found
+
+
+def test_in_a_clean_seed_nothing_is_left_out(chosen):
+    assert not any("suspicious" in trial["name"] for trial in chosen.trials_) and len(chosen.left_out_pairs_) == 0

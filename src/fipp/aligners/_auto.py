@@ -26,14 +26,15 @@ _FEWEST_TO_CHOOSE = 200
 class Auto(WrappingAligner):
     """The most accurate of several methods, chosen on pairs that are held out from the seed.
 
-    First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. The best of
-    them is tried with self-learning, in which found pairs count less than known ones or as much; then with its map
-    refined by `Ranking`, and with local corrections. The mean reciprocal rank of held-out words by
-    cosine and by CSLS decides; neither of the two may pay for the other, and self-learning must be better by a standard
-    error of the difference. Candidates that are clearly behind on some of the held-out words are not tried on the
-    others, and self-learning pairs fewer words than in the end. The chosen method is fitted again on the whole seed.
-    With fewer than 200 source words, nothing is chosen: `SelfLearning` with a few steps of ranking is used. Without
-    known pairs, `Unsupervised` is used.
+    First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. If the seed
+    is noisy, the best of them is tried without the pairs that look wrong. It is tried with self-learning, in which
+    found pairs count less than known ones or as much; then with its map refined by `Ranking`, and with local
+    corrections. The mean reciprocal rank of held-out words by cosine and by CSLS decides; neither of the two may pay
+    for the other, and self-learning and leaving out pairs must be better by a standard error of the difference.
+    Candidates that are clearly behind on some of the held-out words are not tried on the others, and self-learning
+    pairs fewer words than in the end. The chosen method is fitted again on the whole seed. With fewer than 200 source
+    words, nothing is chosen: `SelfLearning` with a few steps of ranking is used. Without known pairs, `Unsupervised` is
+    used.
 
     Parameters
     ----------
@@ -62,6 +63,8 @@ class Auto(WrappingAligner):
     skipped_ : list of dict
         The stages that were not tried, with their work and the reason, ``"budget"`` or ``"deadline"``; without known
         pairs, the starts that were not tried. Mostly empty.
+    left_out_pairs_ : ndarray of shape (l, 2)
+        Known pairs that the chosen method was fitted without, because they look wrong; mostly none.
     induced_pairs_ : ndarray of shape (k, 2)
         Pairs that the chosen method found itself and on which ``aligner_`` was fitted; often none.
 
@@ -116,6 +119,7 @@ class Auto(WrappingAligner):
             search.run(self.budget, Deadline(self.deadline), steps)
             best = search.best.candidate
             self.chosen_, self.aligner_ = best.name, search.fit(best, None)
+        self.left_out_pairs_ = search.left_out(best)
         self.trials_ = [trial.as_dict() for trial in search.trials]
         self.skipped_ = [skipped.as_dict() for skipped in search.skipped]
         steps.finish()

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from fipp._deadline import Deadline
 from fipp._progress import Steps
-from fipp.aligners._base import BaseAligner
+from fipp.aligners._base import NO_PAIRS, BaseAligner
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._holdout import held_out_parts, reciprocal_ranks_by_cosine_and_csls
 from fipp.aligners._local import Local
@@ -21,6 +21,7 @@ from fipp.aligners._ranking import PAIRS_AT_ONCE, STEPS_PER_CONTEST
 from fipp.aligners._regression import Ridge
 from fipp.aligners._self_learning import RANKED_WORDS, FoundPairs, Learner, Round, plan
 from fipp.aligners._spectral import Spectral
+from fipp.aligners._suspects import NOISY, pair_cosines
 
 # Methods differ by a point or less, which few words cannot show. A quarter of the source words is held out, or as many
 # as the second number says; with fewer source words than the first number, two such parts are held out in turn.
@@ -60,11 +61,13 @@ _PASSES = 4
 class Candidate(NamedTuple):
     """A method that could be chosen: an unfitted aligner, with what refines it.
 
-    That is self-learning, with the weights that it gives to found pairs; steps of ranking; local corrections.
+    That is leaving out suspicious pairs; self-learning, with the weights that it gives to found pairs; steps of
+    ranking; local corrections.
     """
 
     name: str
     aligner: BaseAligner
+    cleans: bool = False
     learns: bool = False
     learned_weight: float = 1.0
     weighting: Literal["csls"] | None = "csls"
@@ -130,7 +133,9 @@ class Search:
         self.skipped: list[Skipped] = []
         self.spent = 0.0
         self.best: CandidateScore
-        self._found: dict[tuple[str, int | None], FoundPairs] = {}
+        self.wrong_share: float | None = None
+        self._suspicious: dict[int | None, NDArray[np.bool_]] = {}
+        self._found: dict[tuple[str, bool, int | None], FoundPairs] = {}
 
     def run(self, budget: float, deadline: Deadline, steps: Steps) -> None:
         """Try every stage for which enough of the budget is left, until a deadline; the first is always tried."""
@@ -156,12 +161,14 @@ class Search:
             for max_words in (self._fewer_words, self.max_words)
         )
         rank = work.rank(max(_STEPS), min(PAIRS_AT_ONCE, c + min(self.max_words, n, m)), RANKED_WORDS)
+        judge = work.fit(maps=10)
         plain = len(_PLAIN) * (fit + score) + 2 * work.isotropic() + work.filter_gram()
         # Self-learning and ranking are repeated on the whole seed if they are chosen.
         learned = parts * learn + learn_all + parts * len(_WEIGHTS) * (fit + score)
         return [
             Stage("spectral", parts * (fit + (len(_RIDGES) + 1) * score), self._try_spectral),
             Stage("plain methods", parts * plain, self._try_plain),
+            Stage("suspicious pairs", (parts + 1) * judge + parts * (fit + score), self._try_cleaning),
             Stage("self-learning", learned, self._try_self_learning),
             Stage("ranking", (parts + 1) * rank + parts * len(_STEPS) * score, self._try_ranking),
             Stage("local corrections", parts * score, self._try_local),
@@ -169,7 +176,7 @@ class Search:
 
     def fit(self, candidate: Candidate, held_out: int | None) -> BaseAligner:
         """Fit a candidate on all pairs, or on those that a part does not hold out."""
-        pairs, learner = self._pairs(held_out), self._learner(candidate.aligner, held_out)
+        pairs, learner = self.known(candidate, held_out), self._learner(candidate, held_out)
         if candidate.learns:
             learner = replace(learner, weight=candidate.learned_weight, weighting=candidate.weighting)
             fitted = learner.fit(self._find(candidate, held_out))
@@ -184,20 +191,31 @@ class Search:
     ) -> list[BaseAligner]:
         """Refine by the known pairs and the more trusted half of the found ones, if there are any."""
         found = self._find(candidate, held_out) if candidate.learns else FoundPairs.guessed()
-        return self._learner(candidate.aligner, held_out).refine(fitted, found, steps)
+        return self._learner(candidate, held_out).refine(fitted, found, steps)
 
-    def _pairs(self, held_out: int | None) -> NDArray[np.int64]:
-        return self.pairs if held_out is None else self.pairs[~self.parts[held_out]]
+    def known(self, candidate: Candidate, held_out: int | None) -> NDArray[np.int64]:
+        """Return the known pairs that a candidate learns from, without those that a part holds out."""
+        pairs = self.pairs if held_out is None else self.pairs[~self.parts[held_out]]
+        if not candidate.cleans:
+            return pairs
+        if held_out not in self._suspicious:
+            self._suspicious[held_out] = pair_cosines(self.X, self.Y, pairs).suspicious
+        return pairs[~self._suspicious[held_out]]
 
-    def _learner(self, aligner: BaseAligner, held_out: int | None) -> Learner:
-        return Learner(self.X, self.Y, self._pairs(held_out), aligner, _LEARNED_WEIGHT)
+    def left_out(self, candidate: Candidate) -> NDArray[np.int64]:
+        """Return the known pairs that a candidate leaves out in the end."""
+        return self.pairs[self._suspicious[None]] if candidate.cleans else NO_PAIRS
+
+    def _learner(self, candidate: Candidate, held_out: int | None) -> Learner:
+        return Learner(self.X, self.Y, self.known(candidate, held_out), candidate.aligner, _LEARNED_WEIGHT)
 
     def _find(self, candidate: Candidate, held_out: int | None) -> FoundPairs:
         """Return the pairs that a candidate finds itself; those of candidates with the same aligner are the same."""
-        key = repr(candidate.aligner), held_out
+        key = repr(candidate.aligner), candidate.cleans, held_out
         if key not in self._found:
-            rounds = self._plan(self._pairs(held_out), self.max_words if held_out is None else self._fewer_words)
-            self._found[key] = self._learner(candidate.aligner, held_out).learn(rounds)
+            learner = self._learner(candidate, held_out)
+            rounds = self._plan(learner.known, self.max_words if held_out is None else self._fewer_words)
+            self._found[key] = learner.learn(rounds)
         return self._found[key]
 
     @property
@@ -250,7 +268,7 @@ class Search:
     def _race_ridges(self, ridges: Sequence[float]) -> list[CandidateScore]:
         def fit_all(racing: Sequence[Candidate], part: int) -> Sequence[BaseAligner]:
             settings = [{"ridge": candidate.aligner.ridge} for candidate in racing]
-            return Spectral().fit_many(self.X, self.Y, self._pairs(part), settings=settings)
+            return Spectral().fit_many(self.X, self.Y, self.known(racing[0], part), settings=settings)
 
         return self._race([Candidate(f"spectral, ridge {ridge:g}", Spectral(ridge)) for ridge in ridges], fit_all)
 
@@ -259,11 +277,22 @@ class Search:
         for trial in self._race([Candidate(name, aligner) for name, aligner in _PLAIN.items()]):
             self._take_if_better(trial)
 
+    def _try_cleaning(self) -> None:
+        """Try the best without pairs that look wrong, if too many do."""
+        found = pair_cosines(self.X, self.Y, self.pairs)
+        self.wrong_share = found.wrong_share
+        if self.wrong_share >= NOISY:
+            self._suspicious[None] = found.suspicious
+            best = self.best.candidate
+            for trial in self._race([best._replace(name=f"{best.name}, without suspicious pairs", cleans=True)]):
+                self._take_if_clearly_better(trial)
+
     def _try_self_learning(self) -> None:
         """Try the best with pairs that it finds itself."""
-        name, aligner = self.best.candidate.name, self.best.candidate.aligner
-        weights = _WEIGHTS if aligner.takes_weights else _WEIGHTS[-1:]
-        tried = self._race([_learning(name, aligner, *weighted) for weighted in weights])
+        best = self.best.candidate
+        tried = self._race(
+            [_learning(best, *weighted) for weighted in (_WEIGHTS if best.aligner.takes_weights else _WEIGHTS[-1:])]
+        )
         if tried:
             self._take_if_clearly_better(_best(tried))
 
@@ -283,7 +312,7 @@ class Search:
         best, linear = self.best.candidate, self.best.fitted
 
         def fit_all(racing: Sequence[Candidate], part: int) -> Sequence[BaseAligner]:
-            return [Local.correcting(linear[part], self.X, self.Y, self._pairs(part)) for _ in racing]
+            return [Local.correcting(linear[part], self.X, self.Y, self.known(each, part)) for each in racing]
 
         for trial in self._race([best._replace(name=f"{best.name}, local corrections", local=True)], fit_all):
             self._take_if_better(trial)
@@ -327,9 +356,9 @@ def _beyond(tried: Sequence[float], best: float) -> float | None:
     return best / 2 if best == min(tried) > _SMALLEST_RIDGE else None
 
 
-def _learning(name: str, aligner: BaseAligner, weight: float, weighting: Literal["csls"] | None) -> Candidate:
-    pairs = "found pairs" if weighting else "all found pairs"
-    return Candidate(f"{name}, self-learning, {pairs} × {weight:g}", aligner, True, weight, weighting)
+def _learning(best: Candidate, weight: float, weighting: Literal["csls"] | None) -> Candidate:
+    name = f"{best.name}, self-learning, {'' if weighting else 'all '}found pairs × {weight:g}"
+    return best._replace(name=name, learns=True, learned_weight=weight, weighting=weighting)
 
 
 class Work(NamedTuple):
@@ -350,14 +379,14 @@ class Work(NamedTuple):
     d2: int
     c: int
 
-    def fit(self) -> float:
-        """Fit a map in closed form: second moments of the pairs, a few decompositions, lengths and means of all words.
+    def fit(self, maps: int = 1) -> float:
+        """Fit maps in closed form: lengths and means of all words, second moments of the pairs, a few decompositions.
 
         What takes a few operations for each number, and not a product, takes as long as ten times as many in a product.
         """
-        d = max(self.d1, self.d2)
         means = 10 * _PASSES * (self.n * self.d1 + self.m * self.d2)
-        return _trillions(means + self.c * (self.d1 + self.d2) ** 2 + 3 * _DECOMPOSITION * d**3)
+        each = self.c * (self.d1 + self.d2) ** 2 + 3 * _DECOMPOSITION * max(self.d1, self.d2) ** 3
+        return _trillions(means + maps * each)
 
     def isotropic(self) -> float:
         """Find the components that isotropic preprocessing removes: second moments of both vocabularies."""
