@@ -72,7 +72,7 @@ def test_suspicious_pairs_are_named_worst_first_with_their_cosines(spaces):
 
 
 def test_too_few_pairs_are_not_judged(spaces):
-    with pytest.raises(FippError, match="100 source words at least .* here there are 60"):
+    with pytest.raises(FippError, match=r"100 source words at least .* here there are 60"):
         suspects(*vectors(spaces), named(spoilt(0)[:60]))
 
 
