@@ -1,8 +1,8 @@
 """The accuracy of `auto` and other methods from noisy dictionaries, which are made from clean ones.
 
 - wrong 10, 20, 30: so many percent of the pairs get the target word of another one of them, at random.
-- shared: 30 % of the source words get the translation of the most similar other source word, so that several words share
-  a target.
+- shared: 30 % of the source words get the translation of the most similar other source word, so that several words
+  share a target.
 - function: 20 % of the pairs get one of the 50 most frequent target words.
 """
 

@@ -31,8 +31,7 @@ class Auto(WrappingAligner):
     found pairs count less than known ones or as much; then with its map refined by `Ranking`, and with local
     corrections. The mean reciprocal rank of held-out words by cosine and by CSLS decides; neither of the two may pay
     for the other, and self-learning and leaving out pairs must be better by a standard error of the difference.
-    Candidates that are clearly behind on some of the held-out words are not tried on the others, and self-learning
-    pairs fewer words than in the end. The chosen method is fitted again on the whole seed. With fewer than 200 source
+    Candidates that are clearly behind on some of the held-out words are not tried on the others. The chosen method is fitted again on the whole seed. With fewer than 200 source
     words, nothing is chosen: `SelfLearning` with a few steps of ranking is used. Without known pairs, `Unsupervised` is
     used.
 
@@ -47,7 +46,8 @@ class Auto(WrappingAligner):
         Seconds after which no further stage begins. A warning says what was not tried; another run may then choose
         differently. By default, the choice does not depend on time.
     max_words : int, default=20000
-        Words of either side that self-learning pairs in its last round; half as many while methods are compared.
+        Words of either side that self-learning pairs in its last round; while methods are compared, at most three
+        fifths of small vocabularies.
     random_state : int, default=0
         Decides which pairs are held out.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
@@ -44,8 +45,9 @@ _PLAIN: dict[str, BaseAligner] = {
 }
 # Rounds of self-learning: one finds fewer right pairs, and more find hardly any further ones.
 _ROUNDS = 2
-# While methods are compared, self-learning pairs this share of the words.
-_SHARE_OF_WORDS = 0.5
+# While methods are compared, self-learning pairs no more than this share of the words, so that a round takes a fraction
+# of the product of both vocabularies. Pairs of rarer words are wrong more often, so that more words ask for less weight.
+_SHARE_OF_WORDS = 0.6
 # Numbers of steps of refinement by ranking.
 _STEPS = (2, 5, 10)
 # Weight of found pairs relative to known ones in the rounds.
@@ -220,7 +222,7 @@ class Search:
 
     @property
     def _fewer_words(self) -> int:
-        return max(1, round(_SHARE_OF_WORDS * self.max_words))
+        return max(1, min(self.max_words, round(_SHARE_OF_WORDS * math.sqrt(len(self.X) * len(self.Y)))))
 
     def _plan(self, pairs: NDArray[np.int64], max_words: int) -> list[Round]:
         return plan(pairs, self.X, self.Y, max_words, _ROUNDS)
