@@ -31,9 +31,9 @@ class Auto(WrappingAligner):
     found pairs count less than known ones or as much; then with its map refined by `Ranking`, and with local
     corrections. The mean reciprocal rank of held-out words by cosine and by CSLS decides; neither of the two may pay
     for the other, and self-learning and leaving out pairs must be better by a standard error of the difference.
-    Candidates that are clearly behind on some of the held-out words are not tried on the others. The chosen method is fitted again on the whole seed. With fewer than 200 source
-    words, nothing is chosen: `SelfLearning` with a few steps of ranking is used. Without known pairs, `Unsupervised` is
-    used.
+    Candidates that are clearly behind on some of the held-out words are not tried on the others. The chosen method is
+    fitted again on the whole seed. With fewer than 200 source words, nothing is chosen: `SelfLearning` with a few steps
+    of ranking is used. Without known pairs, `Unsupervised` is used.
 
     Parameters
     ----------

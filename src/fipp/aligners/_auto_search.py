@@ -46,8 +46,9 @@ _PLAIN: dict[str, BaseAligner] = {
 # Rounds of self-learning: one finds fewer right pairs, and more find hardly any further ones.
 _ROUNDS = 2
 # While methods are compared, self-learning pairs no more than this share of the words, so that a round takes a fraction
-# of the product of both vocabularies. Pairs of rarer words are wrong more often, so that more words ask for less weight.
-_SHARE_OF_WORDS = 0.6
+# of the product of both vocabularies. It should not be far less: with rarer words, found pairs deserve less weight. So
+# many words are always paired.
+_SHARE_OF_WORDS, _ALWAYS_PAIRED = 0.6, 5000
 # Numbers of steps of refinement by ranking.
 _STEPS = (2, 5, 10)
 # Weight of found pairs relative to known ones in the rounds.
@@ -222,7 +223,8 @@ class Search:
 
     @property
     def _fewer_words(self) -> int:
-        return max(1, min(self.max_words, round(_SHARE_OF_WORDS * math.sqrt(len(self.X) * len(self.Y)))))
+        share = round(_SHARE_OF_WORDS * math.sqrt(len(self.X) * len(self.Y)))
+        return min(self.max_words, max(_ALWAYS_PAIRED, share))
 
     def _plan(self, pairs: NDArray[np.int64], max_words: int) -> list[Round]:
         return plan(pairs, self.X, self.Y, max_words, _ROUNDS)
