@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fipp._deadline import Deadline
 from fipp._progress import Progress, Steps
 from fipp.aligners._auto_search import Search, Skipped
+from fipp.aligners._base import shared_preprocessing
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._unsupervised import Unsupervised
@@ -41,7 +42,7 @@ class Auto(WrappingAligner):
         How much work may be spent on trying methods, in trillions (10¹²) of multiply-adds, each of which takes about 40
         seconds of one core. Stages for which not enough is left are skipped with a warning, except the ridges of
         `Spectral`. The work is estimated from the sizes of the vocabularies and the seed, so that the choice is the
-        same on every machine: about 1.2 for two vocabularies of 50,000 words in 300 dimensions, 1.8 for a million.
+        same on every machine: about 2.4 for two vocabularies of 50,000 words in 300 dimensions, 2.7 for a million.
     deadline : float, optional
         Seconds after which no further stage begins. A warning says what was not tried; another run may then choose
         differently. By default, the choice does not depend on time.
@@ -114,7 +115,7 @@ class Auto(WrappingAligner):
     def _choose(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         search = Search(X, Y, self.pairs_, self.random_state, self.max_words)
         steps = Steps(progress, len(search.stages()) + 1)  # the last step fits the chosen method
-        with warnings.catch_warnings(action="ignore", category=FippWarning):
+        with shared_preprocessing(), warnings.catch_warnings(action="ignore", category=FippWarning):
             # Ignore warnings from candidates that may not be chosen.
             search.run(self.budget, Deadline(self.deadline), steps)
             best = search.best.candidate

@@ -57,7 +57,7 @@ _LEARNED_WEIGHT = 0.3
 _WEIGHTS: tuple[tuple[float, Literal["csls"] | None], ...] = ((_LEARNED_WEIGHT, "csls"), (1.0, "csls"), (1.0, None))
 # An eigendecomposition or a singular value decomposition of a d × d matrix takes about this many times d³.
 _DECOMPOSITION = 10
-# A fit looks at every number of both vocabularies so many times.
+# Preprocessing looks at every number of both vocabularies so many times.
 _PASSES = 4
 
 
@@ -164,13 +164,13 @@ class Search:
             for max_words in (self._fewer_words, self.max_words)
         )
         rank = work.rank(max(_STEPS), min(PAIRS_AT_ONCE, c + min(self.max_words, n, m)), RANKED_WORDS)
-        judge = work.fit(maps=10)
-        plain = len(_PLAIN) * (fit + score) + 2 * work.isotropic() + work.filter_gram()
+        judge = 10 * fit
+        plain = parts * (len(_PLAIN) * (fit + score) + work.filter_gram()) + work.isotropic()
         # Self-learning and ranking are repeated on the whole seed if they are chosen.
         learned = parts * learn + learn_all + parts * len(_WEIGHTS) * (fit + score)
         return [
-            Stage("spectral", parts * (fit + (len(_RIDGES) + 1) * score), self._try_spectral),
-            Stage("plain methods", parts * plain, self._try_plain),
+            Stage("spectral", work.preprocess() + parts * (len(_RIDGES) + 1) * (fit + score), self._try_spectral),
+            Stage("plain methods", plain, self._try_plain),
             Stage("suspicious pairs", (parts + 1) * judge + parts * (fit + score), self._try_cleaning),
             Stage("self-learning", learned, self._try_self_learning),
             Stage("ranking", (parts + 1) * rank + parts * len(_STEPS) * score, self._try_ranking),
@@ -383,14 +383,16 @@ class Work(NamedTuple):
     d2: int
     c: int
 
-    def fit(self, maps: int = 1) -> float:
-        """Fit maps in closed form: lengths and means of all words, second moments of the pairs, a few decompositions.
+    def fit(self) -> float:
+        """Fit a map in closed form: second moments of the pairs, and a few decompositions."""
+        return _trillions(self.c * (self.d1 + self.d2) ** 2 + 3 * _DECOMPOSITION * max(self.d1, self.d2) ** 3)
+
+    def preprocess(self) -> float:
+        """Find the lengths and means of all words, which all maps share.
 
         What takes a few operations for each number, and not a product, takes as long as ten times as many in a product.
         """
-        means = 10 * _PASSES * (self.n * self.d1 + self.m * self.d2)
-        each = self.c * (self.d1 + self.d2) ** 2 + 3 * _DECOMPOSITION * max(self.d1, self.d2) ** 3
-        return _trillions(means + maps * each)
+        return _trillions(10 * _PASSES * (self.n * self.d1 + self.m * self.d2))
 
     def isotropic(self) -> float:
         """Find the components that isotropic preprocessing removes: second moments of both vocabularies."""

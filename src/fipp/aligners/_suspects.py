@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from fipp.aligners._holdout import held_out_parts
 from fipp.aligners._spectral import Spectral
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import unit_rows
-from fipp.preprocess import make_preprocess
 
 FEWEST_TO_JUDGE = 100
 """With fewer source words, a map learned from the others says too little about a pair."""
@@ -65,8 +63,8 @@ def pair_cosines(X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> PairCosine
             f"here there are {sources}"
         )
     # All vectors of a vocabulary are looked at only once.
-    prepare = make_preprocess(Spectral().preprocess)
-    P, Q = (clone(prepare).fit(side).transform(side[rows]) for side, rows in zip((X, Y), pairs.T, strict=True))
+    prepare = Spectral()._fit_preprocess
+    P, Q = prepare(X, "X").transform(X[pairs[:, 0]]), prepare(Y, "Y").transform(Y[pairs[:, 1]])
     cosines, chance = np.empty(len(pairs), np.float32), []
     for part in held_out_parts(pairs[:, 0], folds=_FOLDS):
         with warnings.catch_warnings(action="ignore", category=FippWarning):
