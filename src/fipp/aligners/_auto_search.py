@@ -24,10 +24,9 @@ from fipp.aligners._self_learning import RANKED_WORDS, FoundPairs, Learner, Roun
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._suspects import NOISY, pair_cosines
 
-# Methods differ by a point or less, which few words cannot show. A quarter of the source words is held out, or as many
-# as the second number says; with fewer source words than the first number, two such parts are held out in turn.
-_FOLDS = 4
-_FEW_WORDS, _ENOUGH_WORDS = 1500, 1500
+# Methods differ by a point or less, which few words cannot show. A quarter of the source words is held out, but hardly
+# more than this number of them; with fewer source words, two quarters are held out in turn.
+_FOLDS, _ENOUGH_WORDS = 4, 1500
 # A candidate that is behind by so many standard errors of the difference is not tried on further parts.
 _CLEARLY = 2.0
 # Held-out words are looked up among this many of the first target words, and their own translations.
@@ -43,7 +42,7 @@ _PLAIN: dict[str, BaseAligner] = {
     "fipp": FIPP(),
     "ridge": Ridge(),
 }
-# Rounds of self-learning: one finds fewer right pairs, and more find hardly any further ones.
+# Rounds of self-learning: the second finds more pairs, and better ones.
 _ROUNDS = 2
 # While methods are compared, self-learning pairs no more than this share of the words, so that a round takes a fraction
 # of the product of both vocabularies. It should not be far less: with rarer words, found pairs deserve less weight. So
@@ -131,12 +130,11 @@ class Search:
         sources = len(np.unique(pairs[:, 0]))
         folds = max(_FOLDS, sources // _ENOUGH_WORDS)
         parts = held_out_parts(pairs[:, 0], folds=folds, random_state=random_state)
-        self.parts = parts[: 2 if sources < _FEW_WORDS else 1]
+        self.parts = parts[: 2 if sources < _ENOUGH_WORDS else 1]
         self.trials: list[CandidateScore] = []
         self.skipped: list[Skipped] = []
         self.spent = 0.0
         self.best: CandidateScore
-        self.wrong_share: float | None = None
         self._suspicious: dict[int | None, NDArray[np.bool_]] = {}
         self._found: dict[tuple[str, bool, int | None], FoundPairs] = {}
 
@@ -284,8 +282,7 @@ class Search:
     def _try_cleaning(self) -> None:
         """Try the best without pairs that look wrong, if too many do."""
         found = pair_cosines(self.X, self.Y, self.pairs)
-        self.wrong_share = found.wrong_share
-        if self.wrong_share >= NOISY:
+        if found.wrong_share >= NOISY:
             self._suspicious[None] = found.suspicious
             best = self.best.candidate
             for trial in self._race([best._replace(name=f"{best.name}, without suspicious pairs", cleans=True)]):
@@ -294,9 +291,8 @@ class Search:
     def _try_self_learning(self) -> None:
         """Try the best with pairs that it finds itself."""
         best = self.best.candidate
-        tried = self._race(
-            [_learning(best, *weighted) for weighted in (_WEIGHTS if best.aligner.takes_weights else _WEIGHTS[-1:])]
-        )
+        weights = _WEIGHTS if best.aligner.takes_weights else _WEIGHTS[-1:]
+        tried = self._race([_learning(best, *weighted) for weighted in weights])
         if tried:
             self._take_if_clearly_better(_best(tried))
 
