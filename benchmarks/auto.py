@@ -55,7 +55,7 @@ def accuracy_table():
             *(between(record[way]) for way in _data.WAYS),
             compare.best_other(record["pair"], record["size"]),
             f"{record['processor']:.0f}",
-            "/".join(f"{ratio:.1f}" for ratio in record["products"]) if "products" in record else None,
+            "/".join(f"{ratio:.1f}" for ratio in record["products"]) if "products" in record else "not measured",
             record["chosen"],
         ]
         for record in benchmark.records
