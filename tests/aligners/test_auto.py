@@ -406,16 +406,3 @@ def test_shared_preprocessing_is_fitted_once_for_each_array_and_gives_the_same_m
     for one, two in zip(apart, together, strict=True):
         np.testing.assert_array_equal(one.transform(X), two.transform(X))
     assert Spectral().fit(X, Y).source_preprocess_ is not together[0].source_preprocess_
-
-
-def test_methods_are_compared_by_words_with_unknown_translations(spaces):
-    # Every tenth word has the translation of the word before it.
-    known = pairs(0, SEED)
-    known[1::10, 1] -= 1
-    search = Search(*spaces, known, 0, 100)
-    for part, asked in zip(search.parts, search._asked, strict=True):
-        unknown = [pair for pair in known[part].tolist() if pair[1] not in known[~part, 1]]
-        assert asked.tolist() == unknown and 0 < len(asked) < part.sum()
-    shared = np.stack([np.arange(SEED), np.arange(SEED) % 5], axis=1)
-    search = Search(*spaces, shared, 0, 100)
-    np.testing.assert_array_equal(search._asked[0], shared[search.parts[0]])

@@ -27,8 +27,6 @@ from fipp.aligners._suspects import NOISY, pair_cosines
 # Methods differ by a point or less, which few words cannot show. A quarter of the source words is held out, but hardly
 # more than this number of them; with fewer source words, two quarters are held out in turn.
 _FOLDS, _ENOUGH_WORDS = 4, 1500
-# The least share of held-out pairs with unknown target words that is enough to compare methods by them alone.
-_LEAST_UNKNOWN = 0.3
 # A candidate that is behind by so many standard errors of the difference is not tried on further parts.
 _CLEARLY = 2.0
 # Held-out words are looked up among this many of the first target words, and their own translations.
@@ -133,7 +131,6 @@ class Search:
         folds = max(_FOLDS, sources // _ENOUGH_WORDS)
         parts = held_out_parts(pairs[:, 0], folds=folds, random_state=random_state)
         self.parts = parts[: 2 if sources < _ENOUGH_WORDS else 1]
-        self._asked = [_unknown(pairs[part], pairs[~part]) for part in self.parts]
         self.trials: list[CandidateScore] = []
         self.skipped: list[Skipped] = []
         self.spent = 0.0
@@ -257,7 +254,8 @@ class Search:
 
     def _score(self, fitted: BaseAligner, part: int) -> NDArray[np.float64]:
         """Return the reciprocal ranks of the words of a part by cosine and by CSLS."""
-        return reciprocal_ranks_by_cosine_and_csls(fitted, self.X, self.Y, self._asked[part], _HUB_WORDS, _TARGETS)
+        held_out = self.pairs[self.parts[part]]
+        return reciprocal_ranks_by_cosine_and_csls(fitted, self.X, self.Y, held_out, _HUB_WORDS, _TARGETS)
 
     def _try_spectral(self) -> None:
         """Try ridges; while the largest or the smallest is the best, the next one beyond it too."""
@@ -329,15 +327,6 @@ class Search:
         """Take a candidate that is better by more than a standard error of the difference."""
         if _clearly_better(trial.ranks, self.best.ranks, by=1.0):
             self._take_if_better(trial)
-
-
-def _unknown(held_out: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Leave out held-out pairs whose target words are known, unless hardly any others are left.
-
-    Near-synonyms of a known word are found by methods that do no more than remember its translation.
-    """
-    unknown = held_out[~np.isin(held_out[:, 1], known[:, 1])]
-    return unknown if len(unknown) >= _LEAST_UNKNOWN * len(held_out) else held_out
 
 
 def _best(trials: Iterable[CandidateScore]) -> CandidateScore:
