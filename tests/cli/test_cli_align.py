@@ -221,7 +221,7 @@ def test_auto_tells_the_same_in_json(run, space):
 def test_what_a_budget_leaves_out_is_warned_of_and_told_with_the_reason(run, space):
     result = align_by_default(run, space, "--set", "budget=0")
     assert "warning: auto has not tried plain methods" in result.stderr
-    told = "the budget left out plain methods, self-learning, ranking, local corrections"
+    told = "the budget left out plain methods, suspicious pairs, self-learning, ranking, local corrections"
     assert told in " ".join(result.stdout.split())
     assert told in " ".join(run("info", space.model).stdout.split())
 
@@ -253,13 +253,18 @@ def test_auto_from_few_pairs_says_that_nothing_was_tried(run, space):
     ("trials", "chosen", "reason"),
     [
         ([], "a", "too few source words to hold some out"),
-        ([("a", 0.5), ("b", 0.6)], "b", "the best of 2 on held-out pairs"),
-        ([("a", 0.6), ("b", 0.6)], "a", "the best of 2 on held-out pairs"),
-        ([("a", 0.5), ("a, b", 0.6)], "a", "a, b takes longer and is not better by a standard error of the difference"),
+        ([("a", 0.5, 40), ("b", 0.6, 40)], "b", "the best of 2 on held-out pairs"),
+        ([("a", 0.6, 40), ("b", 0.6, 40)], "a", "the best of 2 on held-out pairs"),
+        ([("a", 0.5, 40), ("b", 0.6, 20)], "a", "the best of 2 on held-out pairs"),
+        (
+            [("a", 0.5, 40), ("a, b", 0.6, 40)],
+            "a",
+            "a, b has a higher mean, but takes longer without being clearly better, or is worse by cosine or CSLS",
+        ),
     ],
 )
 def test_the_reason_for_a_choice_is_the_rule_of_the_library(trials, chosen, reason):
-    tried = [{"name": name, "mrr": mrr, "standard_error": 0.1} for name, mrr in trials]
+    tried = [{"name": name, "mrr": mrr, "standard_error": 0.1, "words": words} for name, mrr, words in trials]
     assert why(tried, chosen) == reason
 
 
@@ -291,3 +296,32 @@ def test_degenerate_vectors_give_a_model_or_one_sentence(run, tmp_path, method, 
     told = run("align", *paths[:2], "--dict", paths[2], "-o", paths[3], "--method", method)
     assert told.exit_code == 0 or (told.exit_code == 2 and told.stderr.splitlines()[-1].startswith("error: "))
     assert paths[3].exists() == (told.exit_code == 0)
+
+
+def spoil(space):
+    wrong = [(f"e{i}", f"f{(i + 1) % 60}") for i in range(60)]
+    fipp.Lexicon([*wrong, *((f"e{i}", f"f{i}") for i in range(60, 200))]).save(space.seed)
+    return wrong
+
+
+def test_a_noisy_dictionary_is_noticed_and_its_suspicious_pairs_are_written(run, space):
+    wrong, out = spoil(space), space.seed.with_name("suspects.tsv")
+    told = " ".join(align(run, space).stderr.split())
+    assert "the dictionary looks noisy: about" in told and "--suspects FILE names all of them" in told
+    result = align(run, space, "--suspects", out)
+    assert f"{out.name} names all of them" in result.stderr.replace("\n", "")
+    written = fipp.Lexicon.load(out)
+    assert len(set(written) & set(wrong)) > 45 and list(written.scores) == sorted(written.scores)
+    told = json.loads(align(run, space, "--json").stdout)
+    assert told["suspects"] == len(written) and 0.2 < told["wrong_share"] < 0.4
+
+
+def test_a_clean_dictionary_is_not_called_noisy(run, space):
+    assert "noisy" not in align(run, space).stderr
+
+
+def test_suspects_need_a_dictionary_and_a_file_of_their_own(run, space):
+    without = run("align", space.source, space.target, "-o", space.model, "--suspects", "x.tsv")
+    assert without.exit_code == 2 and "give one with --dict SEED" in without.stderr
+    same = align(run, space, "--suspects", space.model)
+    assert same.exit_code == 2 and "need two files" in same.stderr and not space.model.exists()

@@ -7,7 +7,7 @@ import pytest
 
 from fipp import Lexicon, Vectors
 
-SUBCOMMANDS = ["check", "split", "reverse", "identical", "numerals", "cognates", "cldr"]
+SUBCOMMANDS = ["check", "suspects", "split", "reverse", "identical", "numerals", "cognates", "cldr"]
 OTHERS = [f"{'abcdefghij'[i // 10] * 3}{'klmnopqrst'[i % 10] * 4}" for i in range(60)]
 
 
@@ -133,3 +133,17 @@ def test_an_input_is_never_overwritten(run, files):
     assert run("lexicon", "identical", files / "en.vec", files / "ru.vec", "-o", files / "en.vec").exit_code == 2
     assert (files / "x.tsv").read_bytes() == before
     assert run("lexicon", "check", files / "none.tsv", files / "en.vec", files / "ru.vec").exit_code == 2
+
+
+def test_suspects_are_named_worst_first_written_and_counted(run, space):
+    wrong = [(f"e{i}", f"f{(i + 1) % 40}") for i in range(40)]
+    Lexicon([*wrong, *((f"e{i}", f"f{i}") for i in range(40, 200))]).save(space.seed)
+    out = space.seed.with_name("suspects.tsv")
+    result = run("lexicon", "suspects", space.seed, space.source, space.target, "-o", out)
+    assert result.exit_code == 0 and "of the pairs seem wrong" in " ".join(result.stdout.split())
+    written = Lexicon.load(out)
+    assert len(set(written) & set(wrong)) > 30 and list(written.scores) == sorted(written.scores)
+    told = json.loads(run("lexicon", "suspects", space.seed, space.source, space.target, "--json").stdout)
+    assert [tuple(pair[:2]) for pair in told["suspects"]] == list(written)
+    assert told["noisy"] and told["pairs"] == 200 and 0.15 < told["wrong_share"] < 0.25
+    assert all(source in result.stdout for source, _ in list(written)[:5])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -34,6 +36,10 @@ INPUT: Mapping[str, Any] = {
 }
 """The fitted attributes that every aligner has, as in ``_fitted_constraints``."""
 
+# The preprocessing that aligners have in common, by its settings and by the array that it was fitted on, which is kept
+# as well, so that no other array can take its place in memory.
+_preprocessed: ContextVar[dict[tuple[str, int], tuple[NDArray, Any]] | None] = ContextVar("_preprocessed", default=None)
+
 LearnsFrom = Literal["pairs", "identical", "spelling", "nothing"]
 
 
@@ -43,6 +49,16 @@ def rows_with_vectors(X: NDArray, side: str) -> NDArray[np.int64]:
     if not len(rows):
         raise FippError(f"every {side} vector is zero: there is nothing to learn from")
     return rows
+
+
+@contextmanager
+def shared_preprocessing() -> Iterator[None]:
+    """Let aligners that are fitted inside, on the same arrays, share their preprocessing, which looks at every word."""
+    token = _preprocessed.set({})
+    try:
+        yield
+    finally:
+        _preprocessed.reset(token)
 
 
 class BaseAligner(TransformerMixin, BaseEstimator):
@@ -280,6 +296,15 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         return checked[X[checked[:, 0]].any(axis=1) & Y[checked[:, 1]].any(axis=1)]
 
     def _fit_preprocess(self, X: NDArray, name: str) -> Any:
+        """Return the preprocessing of one side, fitted once if it is shared."""
+        shared, key = _preprocessed.get(), (repr(self.preprocess), id(X))
+        if shared is None or self.preprocess is None:
+            return self._new_preprocess(X, name)
+        if key not in shared:
+            shared[key] = X, self._new_preprocess(X, name)
+        return shared[key][1]
+
+    def _new_preprocess(self, X: NDArray, name: str) -> Any:
         """Fit the preprocessing of one side; refuse vectors that it leaves too long for products in float32."""
         preprocess = clone(make_preprocess(self.preprocess)).fit(X)
         if max(float(X.max()), -float(X.min())) > _LARGEST:

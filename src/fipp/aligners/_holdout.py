@@ -177,18 +177,34 @@ def reciprocal_ranks(
 
 
 def reciprocal_ranks_by_cosine_and_csls(
-    aligner: BaseAligner, X: NDArray, Y: NDArray, held_out: NDArray[np.int64], n_hub_words: int
+    aligner: BaseAligner, X: NDArray, Y: NDArray, held_out: NDArray[np.int64], n_hub_words: int, n_targets: int
 ) -> NDArray[np.float64]:
-    """Return the result of `reciprocal_ranks` for one aligner by cosine and by CSLS; vectors are mapped once."""
+    """Return the result of `reciprocal_ranks` for one aligner by cosine and by CSLS; vectors are mapped once.
+
+    The words are looked up among the first ``n_targets`` target words and their own translations.
+    """
     words, position = np.unique(held_out[:, 0], return_inverse=True)
+    targets, gold = first_and(held_out[:, 1], min(n_targets, len(Y)))
     return best_reciprocal_ranks(
         aligner.transform(X[words]),
-        aligner.transform_target(Y),
+        aligner.transform_target(Y if len(targets) == len(Y) else Y[targets]),
         position,
-        held_out[:, 1],
+        gold,
         retrievals=("cosine", "csls"),
         hub_reference=aligner.transform(X[_spread(len(X), n_hub_words)]),
     )
+
+
+def first_and(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the first n row numbers and those of ``rows`` beyond them, and return also where ``rows`` are in the list.
+
+    Examples
+    --------
+    >>> first_and(np.array([9, 1, 5, 9]), 3)
+    (array([0, 1, 2, 5, 9]), array([4, 1, 3, 4]))
+    """
+    listed = np.union1d(np.arange(n), rows)
+    return listed, np.searchsorted(listed, rows)
 
 
 def _spread(n: int, max_words: int) -> NDArray[np.int64]:

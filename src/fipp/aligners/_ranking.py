@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE, SMALLER_SHARE
-from fipp.aligners._holdout import EarlyStopping, enough_parts
+from fipp.aligners._holdout import EarlyStopping, enough_parts, first_and
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippError, FippWarning
 from fipp.linalg import cross_products, matmul_blocks, unit_rows
@@ -27,8 +27,9 @@ _FEWEST_TO_CHOOSE = 50
 _CANDIDATES = 50_000
 # Steps without a better held-out score after which no better one is expected.
 _PATIENCE = 3
-# Finding the nearest words takes the longest, and they change slowly: they are found again after this many steps.
-_STEPS_PER_CONTEST = 2
+STEPS_PER_CONTEST = 10
+"""Finding the nearest words takes the longest, and they change slowly: they are found again after this many steps."""
+
 PAIRS_AT_ONCE = 5_000
 """If there are more pairs, this many are drawn for each contest."""
 
@@ -221,18 +222,6 @@ class _HeldOutDescent:
         return best_reciprocal_ranks(queries, keys, self._asked, self._gold)[0]
 
 
-def first_and(rows: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the first n row numbers and those of ``rows`` beyond them, and return also where ``rows`` are in the list.
-
-    Examples
-    --------
-    >>> first_and(np.array([9, 1, 5, 9]), 3)
-    (array([0, 1, 2, 5, 9]), array([4, 1, 3, 4]))
-    """
-    listed = np.union1d(np.arange(n), rows)
-    return listed, np.searchsorted(listed, rows)
-
-
 def _last_map(aligner: BaseAligner) -> BaseAligner:
     """Return the aligner that has the map: this one, or the one that it wraps."""
     while isinstance(aligner, WrappingAligner) and aligner.linear:
@@ -278,7 +267,7 @@ class Descent:
 
     def step(self) -> None:
         """Take one step."""
-        if len(self.losses) % _STEPS_PER_CONTEST == 0:
+        if len(self.losses) % STEPS_PER_CONTEST == 0:
             self._contested = self._draw()
         value, *gradients = self._contested(self.P, self.Q)
         if not self._both:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from fipp.aligners._base import INPUT, BaseAligner
+from fipp.aligners._base import INPUT, NO_PAIRS, BaseAligner
 from fipp.aligners._spectral import Spectral
 from fipp.preprocess import make_preprocess
 
@@ -23,6 +23,8 @@ class WrappingAligner(BaseAligner):
     preprocess: Any = None
     aligner: Any = None
     aligner_: BaseAligner
+    left_out_pairs_: NDArray[np.int64] = NO_PAIRS
+    """Given pairs that ``aligner_`` was fitted without."""
 
     def _inner(self) -> BaseAligner:
         """Return an unfitted copy of the given aligner; `Spectral` by default."""
@@ -32,8 +34,8 @@ class WrappingAligner(BaseAligner):
     def induced_pairs_(self) -> NDArray[np.int64]:  # type: ignore[override]
         """The pairs that ``aligner_`` was fitted on beyond the given ones, and those that it found itself."""
         check_is_fitted(self)
-        inner = self.aligner_
-        return np.concatenate([inner.pairs_[len(self.pairs_) :], inner.induced_pairs_])
+        inner, n_known = self.aligner_, len(self.pairs_) - len(self.left_out_pairs_)
+        return np.concatenate([inner.pairs_[n_known:], inner.induced_pairs_])
 
     def _fit_preprocess(self, X: NDArray, name: str) -> Any:
         """Leave vectors unchanged: ``aligner_`` has its own preprocessing."""

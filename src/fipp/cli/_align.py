@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _DECISIVE = ("epsilon", "lam", "solver", "preprocess")
 # More trials would push the summary out of sight; --json and the model have all of them.
 _SHOWN = 8
+# So many suspicious pairs are named in the report.
+_NAMED = 3
 # These are always shown, so that the others can be compared with them.
 _YARDSTICKS = ("fipp", "procrustes")
 
@@ -52,6 +54,12 @@ def align(
     random_state: Annotated[
         int | None, Option(metavar="N", min=0, help="Random seed, for methods with the setting random_state.")
     ] = None,
+    suspects: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE", help="Where to write the pairs of SEED that look wrong, worst first, with their cosines."
+        ),
+    ] = None,
     limit: _arguments.Limit = None,
     max_memory: _arguments.MaxMemory = None,
     reverse_dict: _arguments.ReverseDict = False,
@@ -68,7 +76,12 @@ def align(
     aligner = _arguments.make_aligner(method, _arguments.parse_settings(settings, random_state), max_memory)
     if dictionary is None and not _learns_without_pairs(aligner):
         raise FippError(f"{method} learns from known pairs: give a seed dictionary with --dict SEED")
+    if dictionary is None and suspects is not None:
+        raise FippError("--suspects names pairs of a seed dictionary: give one with --dict SEED")
     _arguments.check_output(output, source, target, dictionary)
+    _arguments.check_output(suspects, source, target, dictionary, output)
+    if suspects is not None and suspects.resolve() == output.resolve():
+        raise FippError("the model and the suspicious pairs need two files")
     lexicon = None
     if dictionary is not None:
         lexicon = _arguments.load_lexicon(dictionary, strict=strict, reverse=reverse_dict)
@@ -79,7 +92,7 @@ def align(
         report.note(f"{dictionary.name}: {coverage(lexicon.lookup(*vectors).require())}")
         if method == "auto":
             report.note(
-                "auto: trying several methods takes a minute or two, longer for large vocabularies; "
+                "auto: trying several methods takes about half a minute, longer for large vocabularies; "
                 "--method fipp is quicker"
             )
 
@@ -88,10 +101,28 @@ def align(
         alignment = fipp.align(*vectors, lexicon, aligner, progress=progress)
     seconds = time.perf_counter() - started
     _arguments.save(alignment, output)
+    judged = None if lexicon is None else _judge(vectors, lexicon, suspects)
     if as_json:
-        _console.show_json(_as_dict(alignment, method, seconds, output))
+        _console.show_json(_as_dict(alignment, method, seconds, output, judged))
     else:
         _show(alignment, method, seconds, output)
+    if judged is not None and judged.noisy:
+        worst = ", ".join(f"{source} {target}" for source, target in judged.lexicon.head(_NAMED))
+        kept = f"{suspects} names all of them" if suspects else "--suspects FILE names all of them"
+        _console.warn(f"the dictionary looks noisy: {judged.summary()}, such as {worst}; {kept}")
+
+
+def _judge(
+    vectors: tuple[fipp.Vectors, fipp.Vectors], lexicon: fipp.Lexicon, path: Path | None
+) -> fipp.evaluate.Suspects | None:
+    """Find the pairs that look wrong and write them to a file if one is named; few pairs are not judged unasked."""
+    sources = {source for source, _ in lexicon.filter(*vectors)}
+    if path is None and len(sources) < fipp.aligners.FEWEST_TO_JUDGE:
+        return None
+    found = fipp.evaluate.suspects(*vectors, lexicon)
+    if path is not None:
+        _arguments.save(found.lexicon, path)
+    return found
 
 
 def _learns_without_pairs(aligner: BaseAligner) -> bool:
@@ -110,7 +141,9 @@ def coverage(lookup: Lookup) -> str:
     return text
 
 
-def _as_dict(alignment: fipp.Alignment, method: str, seconds: float, output: Path) -> dict[str, Any]:
+def _as_dict(
+    alignment: fipp.Alignment, method: str, seconds: float, output: Path, judged: fipp.evaluate.Suspects | None
+) -> dict[str, Any]:
     assert alignment.source is not None and alignment.target is not None
     return {
         "method": method,
@@ -118,6 +151,8 @@ def _as_dict(alignment: fipp.Alignment, method: str, seconds: float, output: Pat
         "target": {"words": len(alignment.target), "dimensions": alignment.target.dim},
         **describe_model(alignment),
         "kept_fraction": getattr(alignment.aligner, "kept_fraction_", None),
+        "wrong_share": None if judged is None else judged.wrong_share,
+        "suspects": None if judged is None else len(judged.lexicon),
         "seconds": seconds,
         "model": str(output),
     }
@@ -178,10 +213,10 @@ def why(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] =
     if not trials:
         few = "too few source words to hold some out"
         return "no pairs are known" if chosen.startswith("without known pairs") else few
-    best = max(trials, key=lambda trial: trial["mrr"])
-    mrr = {trial["name"]: trial["mrr"] for trial in trials}
-    reason = f"{best['name']} takes longer and is not better by a standard error of the difference"
-    if mrr[chosen] == best["mrr"]:
+    mrr = {trial["name"]: trial["mrr"] for trial in _tried_to_the_end(trials)}
+    best = max(mrr, key=lambda name: mrr[name])
+    reason = f"{best} has a higher mean, but takes longer without being clearly better, or is worse by cosine or CSLS"
+    if mrr[chosen] == mrr[best]:
         reason = f"the best of {len(trials)} on held-out pairs"
     for limit in ("budget", "deadline"):
         stages = [each["stage"] for each in skipped if each["by"] == limit]
@@ -190,23 +225,30 @@ def why(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] =
     return reason
 
 
+def _tried_to_the_end(trials: list[Trial]) -> list[Trial]:
+    """Leave out candidates that fell clearly behind on the first of the held-out words."""
+    words = max(trial.get("words", 0) for trial in trials)
+    return [trial for trial in trials if trial.get("words", 0) == words]
+
+
 def show_trials(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> None:
     """Show the best of what was tried, what was chosen, and the yardsticks; best first."""
     if not trials:
         return
-    ranked = sorted(trials, key=lambda trial: -trial["mrr"])
+    ranked = sorted(trials, key=lambda trial: (-trial.get("words", 0), -trial["mrr"]))
     shown = [trial for i, trial in enumerate(ranked) if i < _SHOWN or trial["name"] in (chosen, *_YARDSTICKS)]
     left_out = len(ranked) - len(shown)
     _console.heading("Mean reciprocal rank of held-out pairs, ± its standard error; * marks the choice")
-    table = _console.table("tried", "MRR", "±")
+    table = _console.table("tried", "MRR", "±", "words")
     for column in table.columns[1:]:
         column.no_wrap = True
     for trial in shown:
         taken = trial["name"] == chosen
         score, error = f"{trial['mrr']:.4f}{'*' if taken else ''}", f"{trial['standard_error']:.4f}"
-        table.add_row(trial["name"], score, error, style="bold" if taken else None)
+        words = f"{trial['words']:,}" if "words" in trial else ""
+        table.add_row(trial["name"], score, error, words, style="bold" if taken else None)
     if left_out:
-        table.add_row(f"… and {left_out} more", "", "", style="dim")
+        table.add_row(f"… and {left_out} more", "", "", "", style="dim")
     _console.show(table)
 
 

@@ -208,6 +208,7 @@ _add(
     lexicon,
     {
         "fipp lexicon check en-fr.tsv en.vec fr.vec -o found.tsv": _lexicon.check,
+        "fipp lexicon suspects en-fr.tsv en.vec fr.vec -o suspects.tsv": _lexicon.suspects,
         "fipp lexicon split en-fr.tsv -o seed.tsv --rest test.tsv --size 0.8": _lexicon.split,
         "fipp lexicon reverse en-fr.tsv -o fr-en.tsv": _lexicon.reverse,
         "fipp lexicon identical en.vec fr.vec -o seed.tsv --min-length 5": _lexicon.identical,

@@ -1,4 +1,4 @@
-"""`fipp lexicon`: check, split, reverse and make dictionaries."""
+"""`fipp lexicon`: check, split, reverse and make dictionaries, and find pairs that look wrong."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ _Alternatives = Annotated[
 _MinScore = Annotated[
     float | None, Option(metavar="S", help="Leave out pairs whose third column is below S or not a number.")
 ]
+
+# More suspicious pairs would push the summary out of sight; --output and --json have all of them.
+_SHOWN = 20
 
 
 def check(
@@ -59,6 +62,61 @@ def check(
     if output is not None:
         _arguments.save(found, output)
         report.note(f"{output}: {len(found):,} pairs")
+
+
+def suspects(
+    dictionary: _Dictionary,
+    source: _arguments.Source,
+    target: _arguments.Target,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", metavar="OUT", help="Write all suspicious pairs with their cosines, worst first."),
+    ] = None,
+    limit: _arguments.Limit = None,
+    alternatives: _Alternatives = None,
+    min_score: _MinScore = None,
+    strict: _arguments.Strict = False,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
+) -> None:
+    """Name the pairs of a dictionary that look wrong, worst first, and estimate how many are.
+
+    A pair is suspicious if its words are no nearer to each other than words paired by chance, under a map that was
+    learned from the other pairs. Some suspicious pairs are right, such as rare words and loose translations.
+    """
+    report = _console.Reporter(quiet or as_json)
+    _arguments.check_output(output, dictionary, source, target)
+    lexicon = _arguments.load_lexicon(dictionary, strict=strict, alternatives=alternatives, min_score=min_score)
+    found = fipp.evaluate.suspects(*_arguments.load_both(source, target, report, limit=limit), lexicon)
+    if as_json:
+        _console.show_json({"dictionary": str(dictionary), **suspects_as_dict(found)})
+    else:
+        _show_suspects(found)
+    if output is not None:
+        _arguments.save(found.lexicon, output)
+        report.note(f"{output}: {len(found.lexicon):,} pairs")
+
+
+def suspects_as_dict(found: fipp.evaluate.Suspects) -> dict[str, Any]:
+    """Return the suspicious pairs as JSON can hold them."""
+    pairs = [[*pair, float(cosine)] for pair, cosine in _scored(found)]
+    return {"pairs": found.n_pairs, "wrong_share": found.wrong_share, "noisy": found.noisy, "suspects": pairs}
+
+
+def _scored(found: fipp.evaluate.Suspects) -> list[tuple[tuple[str, str], float]]:
+    assert found.lexicon.scores is not None
+    return list(zip(found.lexicon, found.lexicon.scores.tolist(), strict=True))
+
+
+def _show_suspects(found: fipp.evaluate.Suspects) -> None:
+    table = _console.table("source", "target", "cosine")
+    for (source, target), cosine in _scored(found)[:_SHOWN]:
+        table.add_row(source, target, f"{cosine:.3f}")
+    if len(found.lexicon) > _SHOWN:
+        table.add_row(f"… and {len(found.lexicon) - _SHOWN:,} more", "", "", style="dim")
+    if len(found.lexicon):
+        _console.show(table)
+    _console.show(_console.summary({"dictionary": found.summary()}))
 
 
 def split(

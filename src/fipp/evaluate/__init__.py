@@ -22,10 +22,12 @@ from fipp.evaluate._similarity import (
 )
 from fipp.evaluate._space import SpaceReport, describe_space
 from fipp.evaluate._statistics import Interval, PairedComparison, bootstrap_interval, compare_results
+from fipp.evaluate._suspects import Suspects, suspects
 
 # The names that are not listed here are for other rooms of fipp.
 __all__ = [
     "BLIResult",
+    "Suspects",
     "analogies",
     "bli",
     "compare_results",
@@ -37,4 +39,5 @@ __all__ = [
     "self_evaluate",
     "similarity",
     "similarity_before_after",
+    "suspects",
 ]

@@ -1,0 +1,104 @@
+"""The accuracy of `auto` and other methods from noisy dictionaries, which are made from clean ones.
+
+- wrong 10, 20, 30: so many percent of the pairs get the target word of another one of them, at random.
+- shared: 30 % of the source words get the translation of the most similar other source word, so that several words
+  share a target.
+- function: 20 % of the pairs get one of the 50 most frequent target words.
+"""
+
+from __future__ import annotations
+
+import _data
+import numpy as np
+from _benchmark import Benchmark
+from _tables import short, table
+from sklearn.metrics import roc_auc_score
+
+from fipp.aligners import METHODS, pair_cosines
+
+SEEDS = (("en-fr", "1k"), ("en-fi", "1k"), ("fi-ru", "5k"))
+NOISES = ("none", "wrong 10", "wrong 20", "wrong 30", "shared", "function")
+STRONG = ("rcsls", "cca", "spectral", "procrustes", "vecmap", "proc-b")
+"""The methods of `fipp compare` that come closest to `auto` on clean dictionaries, and the plain ones."""
+N_FREQUENT = 50
+
+
+def spoilt(rows, noise, source):
+    """Return the pairs with some made wrong, and which of them are."""
+    rng, pairs = np.random.default_rng(0), rows.copy()
+    kind, _, percent = noise.partition(" ")
+    share = {"none": 0.0, "wrong": int(percent or 0) / 100, "shared": 0.3, "function": 0.2}[kind]
+    chosen = rng.permutation(len(rows))[: round(share * len(rows))]
+    if kind == "wrong":
+        pairs[chosen, 1] = np.roll(rows[chosen, 1], 1)
+    elif kind == "function":
+        pairs[chosen, 1] = rng.integers(0, N_FREQUENT, len(chosen))
+    elif kind == "shared":
+        vectors = source[rows[:, 0]] / np.linalg.norm(source[rows[:, 0]], axis=1, keepdims=True)
+        cosines = vectors[chosen] @ vectors.T
+        cosines[rows[chosen, :1] == rows[:, 0]] = -1
+        pairs[chosen, 1] = rows[cosines.argmax(axis=1), 1]
+    return pairs, (pairs != rows).any(axis=1)
+
+
+def measure(pair, size, noise):
+    source, target = _data.sides(pair)
+    pairs, wrong = spoilt(_data.seed_rows(pair, size), noise, source.matrix)
+    judged = pair_cosines(source.matrix, target.matrix, pairs)
+    told = {"pairs": len(pairs), "wrong": wrong.mean(), "estimate": judged.wrong_share}
+    if wrong.any():
+        told["area"] = roc_auc_score(wrong, -judged.cosines)
+        told["suspicious"] = [judged.suspicious[wrong].mean(), judged.suspicious[~wrong].mean()]
+    for name in ("auto", *STRONG):
+        alignment, _ = _data.fitted(METHODS[name], pair, pairs)
+        told[name] = [_data.maps(alignment, pair)[way] for way in _data.WAYS]
+        if name == "auto":
+            told["chosen"] = alignment.aligner.chosen_
+    return told
+
+
+PLAN = [{"pair": pair, "size": size, "noise": noise} for pair, size in SEEDS for noise in NOISES]
+benchmark = Benchmark("noise", PLAN, measure, minutes=20, obstacle=_data.obstacle)
+
+
+def scores_table():
+    """Return the scores of `auto` and of the best other method by cosine and by CSLS."""
+    header = ["vectors", "seed", "noise", "`auto`", "best other by cosine", "best other by CSLS", "chosen"]
+    rows = [
+        [
+            _data.arrow(record["pair"]),
+            record["size"].upper(),
+            record["noise"],
+            " / ".join(map(short, record["auto"])),
+            *(_best_other(record, place) for place in range(2)),
+            record["chosen"],
+        ]
+        for record in benchmark.records
+    ]
+    return table(header, rows)
+
+
+def _best_other(record, place):
+    name = max(STRONG, key=lambda name: record[name][place])
+    return f"{short(record[name][place])} `{name}`"
+
+
+def suspects_table():
+    """Return how well wrong pairs are told from right ones."""
+    header = ["vectors", "seed", "noise", "wrong", "estimate", "area", "wrong suspicious", "right suspicious"]
+    rows = [
+        [
+            _data.arrow(record["pair"]),
+            record["size"].upper(),
+            record["noise"],
+            *(short(record[name]) for name in ("wrong", "estimate", "area")),
+            *map(short, record["suspicious"]),
+        ]
+        for record in benchmark.records
+        if "area" in record
+    ]
+    return table(header, rows)
+
+
+if __name__ == "__main__":
+    benchmark.main()
