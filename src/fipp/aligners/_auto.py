@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -91,7 +91,7 @@ class Auto(WrappingAligner):
     _fitted_constraints: ClassVar[Mapping[str, Any]] = {
         **WrappingAligner._fitted_constraints,
         "chosen_": [str],
-        "trials_": Each({"name": [str], "mrr": [Real], "standard_error": [Real]}),
+        "trials_": Each({"name": [str], "mrr": [Real], "standard_error": [Real], "words": [Integral]}),
         "skipped_": Each(
             {"by": [StrOptions({"budget", "deadline"})], "start?": [str], "stage?": [str], "work?": [Real]}
         ),
