@@ -6,6 +6,7 @@ Each case is a fit of one method on tiny spaces at the edge of what numbers can 
 of it afterwards (``tests/edge_cases.py``). The method and the number of a case decide all of it, so that
 ``--method cca --first 814 --cases 1`` repeats a single one. A case that takes more than ``--seconds`` of processor
 time, or ends its process, has failed. With ``--record``, the counts are kept in ``docs/security/counts.json``.
+Ctrl-C ends the search, and what was counted so far is printed and kept.
 """
 
 from __future__ import annotations
@@ -51,10 +52,11 @@ def main() -> int:
     methods = options.method or [name for name in CHEAP if name not in EXTRAS or find_spec(EXTRAS[name])]
     jobs = ((name, number) for number in range(options.first, options.first + options.cases) for name in methods)
     counts = {name: Counter(results=0, refusals=0, failures=0) for name in methods}
-    for (name, number), outcome in run(jobs, options.workers, options.seconds):
-        counts[name][outcome if outcome in ("results", "refusals") else "failures"] += 1
-        if outcome not in ("results", "refusals"):
-            print(f"== {make(name, number)}\n   --method {name} --first {number} --cases 1\n{outcome}", flush=True)
+    with suppress(KeyboardInterrupt):
+        for (name, number), outcome in run(jobs, options.workers, options.seconds):
+            counts[name][outcome if outcome in ("results", "refusals") else "failures"] += 1
+            if outcome not in ("results", "refusals"):
+                print(f"== {make(name, number)}\n   --method {name} --first {number} --cases 1\n{outcome}", flush=True)
     for name, counted in counts.items():
         print(f"{name:20}", *(f"{count:7,} {what}" for what, count in counted.items()))
     total = sum(counts.values(), Counter())
@@ -83,6 +85,7 @@ def check(name: str, number: int) -> str:
 
 def work(connection: Connection, seconds: float) -> None:
     """Check the cases that come through the connection; a case that takes too long ends the process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
     for package in EXTRAS.values():
         with suppress(ImportError):
             import_module(package)
