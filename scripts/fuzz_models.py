@@ -5,7 +5,7 @@
 
 Every number makes one damaged file: an edited header, edited arrays, or other bytes. It is loaded and, if it can be,
 used: both sides are transformed, words translated, a dictionary evaluated, `fipp info` called. This happens in
-processes with a limit of memory; a case that takes longer than a few seconds ends its process and counts as a hang.
+processes with limits of memory and time; a case that takes longer ends its process and counts as a hang.
 Findings are kept in the folder ``fuzz-findings``. With ``--record``, the counts go to docs/security/counts.json.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import resource
 import signal
 import sys
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads do not survive a fork
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from _counts import record
@@ -33,7 +35,8 @@ import model_fuzz
 FINDINGS = Path("fuzz-findings")
 # Cases in a process, before another one takes its place.
 BLOCK = 500
-SECONDS, MEGABYTES = 5, 1024
+# The limits of a case: processor time, which does not depend on how busy the machine is, time by the clock, and memory.
+PROCESSOR_SECONDS, SECONDS, MEGABYTES = 5, 300, 1024
 context = multiprocessing.get_context("fork")
 
 
@@ -78,7 +81,13 @@ def make_corpus() -> dict[str, bytes]:
         process.join()
         if process.exitcode:
             raise SystemExit("the models to damage could not be made")
-        return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+        source, target = model_fuzz.spaces(model_fuzz.D2)
+        models = sorted(Path(folder).iterdir())
+        for number, path in enumerate(models):
+            # Whatever is imported on the way is then in all processes.
+            if model_fuzz.outcome(path, number, source, target) == "refused":
+                raise SystemExit(f"{path.name} should not have been refused")
+        return {path.name: path.read_bytes() for path in models}
 
 
 def run(corpus: dict[str, bytes], seed: int, n_cases: int, n_processes: int) -> Counter[str]:
@@ -123,12 +132,15 @@ class Running:
             for number in self.numbers:
                 self.current.value = number
                 path.write_bytes(model_fuzz.Case(corpus, seed, number).content)
-                signal.alarm(SECONDS)  # whose signal ends the process
+                # Either signal ends the process.
+                signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
+                signal.alarm(SECONDS)
                 try:
                     kind = model_fuzz.outcome(path, number, source, target)
                 except Exception as error:
                     place = traceback.extract_tb(error.__traceback__)[-1]
                     kind = f"{type(error).__name__} in {place.name}"
+                signal.setitimer(signal.ITIMER_PROF, 0)
                 signal.alarm(0)
                 kinds.send(kind)
                 self.current.value = number + 1
@@ -142,7 +154,8 @@ class Running:
         at = self.current.value
         if at == self.numbers.stop:
             return range(0)
-        kind = "hang" if self.process.exitcode == -signal.SIGALRM else f"crash {self.process.exitcode}"
+        hung = self.process.exitcode in (-signal.SIGALRM, -signal.SIGPROF)
+        kind = "hang" if hung else f"crash {self.process.exitcode}"
         counts[kind] += 1
         keep(corpus, seed, at, kind)
         return range(at + 1, self.numbers.stop)

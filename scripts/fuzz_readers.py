@@ -32,7 +32,7 @@ import traceback
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "io"))
 
 from _counts import record
-from io_samples import SAMPLES, VECTORS, WORDS
+from io_samples import SAMPLES, VECTORS, WORDS, decoded_here
 
 from fipp.evaluate import load_analogies, load_similarity
 from fipp.exceptions import FippError
@@ -127,14 +127,6 @@ def load_vectors(path: Path) -> None:
 def load_all_vectors(path: Path) -> None:
     """Read all vectors, which readers that select words do not."""
     Vectors.load(path, max_bytes=MAX_BYTES, cache=False)
-
-
-def decoded_here(path: Path, budget: Any) -> Iterator[Any]:
-    """Decode a table in this process."""
-    try:
-        yield from _arrow_child.decode(str(path), budget.max_bytes)
-    except _arrow_child.RefusedError as error:
-        raise FippError(str(error)) from error
 
 
 def parts_of(path: Path) -> Parts:

@@ -124,13 +124,6 @@ def fasttext_of_a_long_word(folder):
     return sparse(folder / "x.bin", head, len(head) + 400 * 2_100_000)
 
 
-@bomb
-def fasttext_of_wide_rows(folder):
-    words = [b"%d" % row + b"abcdefgh" * 300 for row in range(20)]
-    head = fasttext_bytes(words, 100_000, 20_000, 6, 21_000)
-    return sparse(folder / "x.bin", head, len(head) + 400_000 * 21_000)
-
-
 def npy_header(descr, shape, by_columns=False, version=1, padding=0):
     text = repr({"descr": descr, "fortran_order": by_columns, "shape": shape}).encode()
     text += b" " * (padding + 63 - (len(text) + 10) % 64) + b"\n"

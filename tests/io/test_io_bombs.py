@@ -11,7 +11,7 @@ import pytest
 from bombs import BOMBS, MAX_BYTES, MB
 
 from fipp.exceptions import FippError
-from fipp.io import Vectors, _budget
+from fipp.io import Vectors, _budget, _ngrams
 from fipp.io.formats import _arrow_child
 
 linux = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak of a process is read from /proc")
@@ -35,8 +35,7 @@ def test_no_bomb_takes_more_memory_than_allowed(tmp_path):
     assert len(found) == len(BOMBS)
     for name, (outcome, *peaks) in zip(BOMBS, found, strict=True):
         assert max(peaks) <= MAX_BYTES // MB + 256, (name, outcome, peaks)
-        # That one is large, but its words take only some of its rows.
-        assert outcome.startswith("refused") or name == "fasttext_of_wide_rows", (name, outcome)
+        assert outcome.startswith("refused"), (name, outcome)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +86,11 @@ def test_a_crash_of_pyarrow_is_an_error_and_not_the_end(tmp_path, monkeypatch):
     monkeypatch.setattr(_arrow_child, "__file__", str(tmp_path / "crash.py"))
     with pytest.raises(FippError, match=r"is damaged, or needs more than .* terminate called"):
         Vectors.load(tmp_path / "x.parquet")
+
+
+def test_vectors_composed_some_columns_at_a_time_are_the_means_of_their_rows(rng, monkeypatch):
+    matrix = rng.standard_normal((9, 5)).astype(np.float32)
+    rows, owners = rng.integers(0, 9, 20), np.sort(rng.integers(0, 4, 20))
+    expected = [matrix[rows[owners == owner]].mean(axis=0) if owner in owners else np.zeros(5) for owner in range(4)]
+    monkeypatch.setattr(_ngrams, "_BLOCK_NUMBERS", 15)
+    assert np.allclose(_ngrams.mean_rows(matrix, rows, owners, 4), expected, atol=1e-6)

@@ -41,7 +41,8 @@ def save_model(path):
 
 def save_figure(path):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    _canvas.save(_canvas.new_figure((2, 2)), path)
+    with _canvas.drawing(path, (2, 2)):
+        pass
 
 
 WRITERS = {name: VECTORS.save for name in FORMATS} | {

@@ -6,10 +6,11 @@ from contextlib import suppress
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from io_samples import SAMPLES, WORDS
+from io_samples import SAMPLES, WORDS, decoded_here
 
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Vectors
+from fipp.io.formats import _arrow
 
 # Numbers that readers get wrong: the largest, the smallest, and those around zero.
 NUMBERS = [
@@ -45,6 +46,11 @@ def damaged(content, changes):
             piece = content[start % (len(content) + 1) :][:64]
             content[at:at] = piece
     return bytes(content)
+
+
+@pytest.fixture(autouse=True)
+def decoding_here(monkeypatch):
+    monkeypatch.setattr(_arrow, "decoded", decoded_here)
 
 
 @pytest.fixture(scope="module", params=SAMPLES)
