@@ -261,9 +261,7 @@ class PairedSample:
         answers = [each if isinstance(each, (list, tuple, set, np.ndarray)) else [each] for each in gold]
         rows = [np.array([row_of[key] for key in each if key in row_of], np.int64) for each in answers]
         if not any(map(len, rows)):
-            raise FippError(
-                f"no gold item is in the sample; the first is {gold[0]!r}, the first id {self.ids[0]!r}"
-            )
+            raise FippError(f"no gold item is in the sample; the first is {gold[0]!r}, the first id {self.ids[0]!r}")
         return replace(self, old_queries=old, new_queries=new, gold=rows)
 
 
