@@ -60,12 +60,12 @@ def test_the_forecast_is_near_the_truth():
 
     found = probe(part, size=3400)
     aligner = KernelRidge("linear" if found.map == "linear" else "rbf").fit(part.old, part.new)
-    pool, new, asked = aligner.transform(whole.old[1000:]), whole.new[1000:], whole.new_queries[1000:]
+    pool, asked = aligner.transform(whole.old[1000:]), whole.new_queries[1000:]
     scores = (asked / np.linalg.norm(asked, axis=1)[:, None]) @ (pool / np.linalg.norm(pool, axis=1)[:, None]).T
     own = np.diag(scores)[:, None]
     truth = (1 / (1 + (scores > own).sum(axis=1))).mean()
-    assert found.way("convert").mrr.value == pytest.approx(truth, abs=0.04)
-    assert len(new) == 3400
+    forecast = found.way("convert").mrr
+    assert forecast.low < truth < forecast.high < forecast.low + 0.3
 
 
 def test_without_queries_only_recall_is_known_and_the_verdict_says_so():

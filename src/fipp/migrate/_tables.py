@@ -93,11 +93,8 @@ def _from_arrow(table: Any, name: str, id_column: str | None) -> ItemTable:
     for field in table.schema:
         kind = field.type
         is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-        if (
-            is_list
-            and field.name != "gold"
-            and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
-        ):
+        of_numbers = is_list and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
+        if of_numbers and field.name != "gold":
             vectors[field.name] = as_matrix(_matrix(table.column(field.name), name), f"{field.name!r} of {name}")
     found = {field.name.lower(): field.name for field in table.schema if field.name not in vectors}
     named = id_column or next((found[each] for each in ID_NAMES if each in found), None)
