@@ -57,7 +57,8 @@ def figures():
 
 def pages():
     """Return the pages that may contain results."""
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    top = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    return top + sorted((ROOT / "docs").rglob("*.md"))
 
 
 def rendered(text):

@@ -3,6 +3,8 @@
 All use the same random vectors, each in its own process, which also measures its peak memory beyond the vectors (Linux
 only). For reference, the matrix product alone is timed, in tiles and with as many threads. Compare processor seconds,
 because other work on the machine slows down some more than others.
+
+What fipp's searches cost beside the product alone is measured in turn, product and searches, in one process.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ from _tables import count, table
 
 from fipp.experiments import PeakMemory
 from fipp.linalg import ordered_map, row_blocks
-from fipp.retrieve import neighbours
+from fipp.retrieve import mutual_neighbours, neighbours
 
 K = 10
-TILE = 1024
+TILE = 1024, 2048
 DIMENSIONS = 300
-SIZE, LARGE = 50_000, 200_000
+SMALL, SIZE, LARGE = 30_000, 50_000, 200_000
+IN_TURN = "in turn"
 COMPARED = 1000
 """The number of queries whose neighbours are compared with fipp's."""
 
@@ -44,12 +47,13 @@ def product(source, target):
 
     def multiply(part):
         if not hasattr(buffers, "tile"):
-            buffers.tile = np.empty((TILE, TILE), dtype=np.float32)
+            buffers.tile = np.empty(TILE[0] * TILE[1], dtype=np.float32)
         rows, columns = part
-        tile = buffers.tile[: rows.stop - rows.start, : columns.stop - columns.start]
+        height, width = rows.stop - rows.start, columns.stop - columns.start
+        tile = buffers.tile[: height * width].reshape(height, width)
         np.matmul(source[rows], target[columns].T, out=tile)
 
-    parts = [(rows, columns) for rows in row_blocks(len(source), TILE) for columns in row_blocks(len(target), TILE)]
+    parts = [(rows, part) for rows in row_blocks(len(source), TILE[0]) for part in row_blocks(len(target), TILE[1])]
     for _ in ordered_map(multiply, parts):
         pass
 
@@ -61,6 +65,10 @@ def ours(source, target, retrieval="cosine"):
 
 def ours_csls(source, target):
     return ours(source, target, "csls")
+
+
+def ours_mutual(source, target):
+    return mutual_neighbours(source, target, retrieval="csls").pairs
 
 
 def top(scores):
@@ -124,6 +132,14 @@ CONTENDERS = {
 }
 
 
+COMPARED_WITH_PRODUCT = {
+    "product alone": product,
+    "cosine": ours,
+    "CSLS": ours_csls,
+    "mutual neighbours by CSLS": ours_mutual,
+}
+
+
 def obstacle():
     return None if find_spec("faiss") else "because faiss is not installed: pip install 'fipp[ann]'"
 
@@ -140,21 +156,39 @@ def measure(size, way):
 
 def _measure_here(size, way, queue):
     source, target = vectors(size)
+    if way == IN_TURN:
+        queue.put(_measure_in_turn(source, target, rounds=2 if size == SMALL else 1))
+        return
     CONTENDERS[way](source[:2000], target[:2000])  # imports, threads
-    peak, start, processor = PeakMemory(), time.perf_counter(), time.process_time()
-    found = CONTENDERS[way](source, target)
-    told = {
-        "seconds": time.perf_counter() - start,
-        "processor": time.process_time() - processor,
-        "memory": peak.growth(),
-    }
+    found, told = _timed(CONTENDERS[way], source, target)
     if way.startswith("cosine") and size == SIZE:
         told["same"] = float((found[:COMPARED] == ours(source[:COMPARED], target)).mean())
     queue.put(told)
 
 
+def _measure_in_turn(source, target, rounds):
+    """Return, for the product and each search, the medians over several rounds."""
+    for search in COMPARED_WITH_PRODUCT.values():
+        search(source[:2000], target[:2000])  # imports, threads
+    told = [
+        {way: _timed(search, source, target)[1] for way, search in COMPARED_WITH_PRODUCT.items()} for _ in range(rounds)
+    ]
+    return {
+        way: {name: float(np.median([each[way][name] for each in told])) for name in told[0][way]}
+        for way in COMPARED_WITH_PRODUCT
+    }
+
+
+def _timed(search, source, target):
+    peak, start, processor = PeakMemory(), time.perf_counter(), time.process_time()
+    found = search(source, target)
+    seconds, processor = time.perf_counter() - start, time.process_time() - processor
+    return found, {"seconds": seconds, "processor": processor, "memory": peak.growth()}
+
+
 PLAN = [{"size": SIZE, "way": way} for way in CONTENDERS]
 PLAN += [{"size": LARGE, "way": way} for way in ("cosine, fipp", "CSLS, fipp")]
+PLAN += [{"size": size, "way": IN_TURN} for size in (SMALL, SIZE)]
 benchmark = Benchmark("retrieve", PLAN, measure, minutes=15, obstacle=obstacle)
 
 
@@ -173,6 +207,21 @@ def speed_table(kind):
         for record in records
     ]
     return table(["", "processor seconds", "relative to fipp", "peak MB beyond the vectors"], rows)
+
+
+def ratio_table():
+    """Return what each search costs in products of the two matrices, measured in turn."""
+    rows = []
+    for record in benchmark.find(way=IN_TURN):
+        product = record["product alone"]
+        for way in COMPARED_WITH_PRODUCT:
+            one = record[way]
+            ratios = [f"{one[name] / product[name]:.2f}" for name in ("processor", "seconds")]
+            rows.append(
+                [count(record["size"]), way, f"{one['processor']:.1f}", *ratios, count(round(one["memory"] / 1e6))]
+            )
+    heads = ["vectors on each side", "", "processor seconds", "processor, in products", "wall time, in products"]
+    return table([*heads, "peak MB beyond the vectors"], rows)
 
 
 def large(way):

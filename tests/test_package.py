@@ -25,7 +25,18 @@ def run(*command, **environment):
 def test_importing_fipp_imports_nothing_heavy():
     code = "import fipp, sys; print(*sys.modules)"
     loaded = {name.split(".")[0] for name in run("-c", code).split()}
-    assert not loaded & {"torch", "matplotlib", "typer", "rich", "pandas", "polars", "pyarrow", "dask", "faiss"}
+    assert not loaded & {
+        "torch",
+        "matplotlib",
+        "typer",
+        "rich",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "dask",
+        "faiss",
+        "numba",
+    }
 
 
 @pytest.mark.parametrize("name", sorted(set(fipp.__all__) - {"__version__", "datasets"}))

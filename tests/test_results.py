@@ -17,6 +17,7 @@ import _benchmark  # noqa: E402
 import _data  # noqa: E402
 import _tables  # noqa: E402
 import results  # noqa: E402
+import security  # noqa: E402
 from _benchmark import Benchmark  # noqa: E402
 
 WITHOUT_OTHER_TABLES = [ROOT / "README.md", ROOT / "docs" / "methods.md", *(ROOT / "docs" / "results").glob("*.md")]
@@ -223,6 +224,15 @@ def test_the_fingerprint_is_of_the_code_and_not_of_its_words(tmp_path, monkeypat
     assert of('"""Another word."""\ndef f(x):\n    """Give x."""\n    return x\n') == first
     assert of("print()", "cli/command.py") == first
     assert of('"""A module."""\ndef f(x):\n    """Return x."""\n    return -x\n') != first
+
+
+def test_the_counts_of_long_searches_are_shown_with_their_provenance(tmp_path, monkeypatch):
+    monkeypatch.setattr(security, "COUNTS", tmp_path / "counts.json")
+    assert "| writers | no run is recorded | none | none |" in security.table().splitlines()
+    told = {"cases": 1_000_000, "failures": 0, "version": "0.1.0", "date": "2026-11-18"}
+    security.COUNTS.write_text(json.dumps({"another": told, "writers": told}))
+    shown = "1,000,000 cases, 0 failures | 0.1.0 | 2026-11-18 |"
+    assert {f"| {key} | {shown}" for key in ("writers", "another")} < set(security.table().splitlines())
 
 
 @pytest.fixture

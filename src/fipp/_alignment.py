@@ -15,11 +15,14 @@ from fipp._progress import Progress
 from fipp.aligners import BaseAligner, from_model, to_model
 from fipp.evaluate import BLIResult, Slice, bli, seed_keys, seen_queries, self_evaluate, side_of
 from fipp.exceptions import FippError, warn
-from fipp.io import Lexicon, Vectors, read_model, write_model
+from fipp.io import Each, Lexicon, MismatchError, Sizes, Vectors, check_value, read_model, write_model
 from fipp.retrieve import corrects_hubs, neighbours
 
 # How many words of either side are kept with a model, to notice when it is used with other vectors.
 _PROBES = 16
+# What a model has beside its aligner, and what it says of either side, as declared for `fipp.io.check_value`.
+_WORDS = {"seed": [dict], "scores": [dict], "source": [dict], "target": [dict]}
+_SIDE = {"words": "n", "dimensions": "d", "checksum": [str], "probe": Each([str])}
 
 
 class Translation(NamedTuple):
@@ -358,22 +361,21 @@ class Alignment:
         Alignment
         """
         tensors, header = read_model(path)
-        aligner = from_model(tensors, header)
+        aligner = from_model(tensors, header, path)
         if "seed" not in tensors and set(header) == {"version", "aligner"}:
             name = type(aligner).__name__
             raise FippError(f"{path} holds an aligner without words: use fipp.{name}.load to read it")
         try:
-            alignment = cls(aligner, seed=header["seed"], scores=header["scores"])
-            alignment._seed_keys = keys = tensors["seed"]
-            if keys.dtype != np.uint64 or keys.ndim != 2 or keys.shape[1] != 2:
-                raise FippError(f"{path} is damaged: the keys of its seed pairs are {keys.dtype} of {keys.shape}")
-            for side, vectors in (("source", source), ("target", target)):
-                if vectors is not None:
-                    vectors = as_vectors(vectors)
-                    _check_vectors(vectors, side, header[side], tensors[f"{side}.probe"], path)
-                    setattr(alignment, side, vectors)
-        except KeyError as missing:
-            raise FippError(f"{path} is damaged: {missing} is missing from it") from None
+            _check_words(aligner, tensors, header)
+        except MismatchError as mismatch:
+            raise FippError(f"{path} is damaged: {mismatch}") from None
+        alignment = cls(aligner, seed=header["seed"], scores=header["scores"])
+        alignment._seed_keys = tensors["seed"]
+        for side, vectors in (("source", source), ("target", target)):
+            if vectors is not None:
+                vectors = as_vectors(vectors)
+                _check_vectors(vectors, side, header[side], tensors[f"{side}.probe"], path)
+                setattr(alignment, side, vectors)
         return alignment
 
     def _side(self, side: str) -> Vectors:
@@ -390,6 +392,18 @@ class Alignment:
 def _mapped(vectors: Vectors | ArrayLike, transform: Callable[..., NDArray[np.float32]]) -> Any:
     """Return the vectors in the shared space, with their words if they have any."""
     return Vectors(vectors.words, transform(vectors.matrix)) if isinstance(vectors, Vectors) else transform(vectors)
+
+
+def _check_words(aligner: BaseAligner, tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> None:
+    """Raise a MismatchError unless all that a model file has beside its aligner is as `Alignment.save` wrote it."""
+    described = {name: value for name, value in header.items() if name not in ("version", "aligner")}
+    check_value(described, _WORDS, "its header", Sizes())
+    kinds = {"seed": "uint64 c 2"}
+    for side, dimensions in (("source", aligner.n_features_in_), ("target", aligner.n_features_out_)):
+        check_value(header[side], _SIDE, f"its {side}", {"d": dimensions})
+        kinds[f"{side}.probe"] = f"float {len(header[side]['probe'])} {dimensions}"
+    beside = {name: array for name, array in tensors.items() if not name.startswith("aligner.")}
+    check_value(beside, kinds, "the file", Sizes())
 
 
 def _check_vectors(

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp.exceptions import FippError
 from fipp.linalg import row_blocks
 
+# The sum of a block of rows with numbers up to this stays in the range of float32.
+LARGEST_NUMBER = 1e34
+# The weighted sum of the products of numbers up to 1e8 stays in the range of float32.
+_LARGEST_WEIGHT = 1e15
+
 
 class NotNumbersError(FippError, TypeError):
     """Vectors hold something other than numbers."""
 
 
-def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None, owner: str = "the model") -> NDArray:
+def as_matrix(
+    X: ArrayLike, name: str, *, n_columns: int | None = None, owner: str = "the model", largest: float = np.inf
+) -> NDArray:
     """Check that ``X`` is a matrix of finite numbers and return it as floats: of its own precision, or float32.
 
-    ``name`` is what an error calls it; ``owner`` is what expects it to have ``n_columns``.
+    ``name`` is what an error calls it; ``owner`` is what expects it to have ``n_columns``. Numbers beyond ± ``largest``
+    are refused.
     """
-    if hasattr(X, "toarray"):
-        raise FippError(f"{name} is a sparse matrix; vectors must be dense: pass {name}.toarray()")
-    try:
-        array = np.asarray(X)
-    except ValueError as error:
-        raise FippError(f"{name} must be a matrix whose rows all have the same length: {error}") from None
-    if array.dtype.kind == "c":
-        raise FippError(f"Complex data not supported: {name} must hold real numbers")
-    if array.dtype.kind != "f":
-        try:
-            array = array.astype(np.float32)
-        except (TypeError, ValueError) as error:
-            raise NotNumbersError(f"{name} must hold numbers only: {error}") from None
+    array = _as_floats(X, name)
     if array.ndim != 2:
         raise FippError(
             f"{name} must be a matrix with one row per item, but it is {array.ndim}-dimensional. Reshape your data: "
@@ -45,21 +43,57 @@ def as_matrix(X: ArrayLike, name: str, *, n_columns: int | None = None, owner: s
             f"{name} has {array.shape[1]} features, but {owner} is expecting {n_columns} features as input: "
             "is this the right set of vectors?"
         )
-    _require_finite(array, name)
+    for row in rows_not_finite(array):
+        column = np.flatnonzero(~np.isfinite(array[row]))[0]
+        raise FippError(f"row {row} of {name} holds NaN or infinity (column {column}): repair or remove that row")
+    if largest < np.inf:
+        _require_at_most(largest, array, name)
     return array
 
 
-def _require_finite(array: NDArray, name: str) -> None:
+def _as_floats(X: ArrayLike, name: str) -> NDArray:
+    if hasattr(X, "toarray"):
+        raise FippError(f"{name} is a sparse matrix; vectors must be dense: pass {name}.toarray()")
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise FippError(f"{name} must be a matrix whose rows all have the same length: {error}") from None
+    if array.dtype.kind == "c":
+        raise FippError(f"Complex data not supported: {name} must hold real numbers")
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        try:
+            with np.errstate(over="ignore"):  # numbers that are too large become infinite, which is refused below
+                array = array.astype(np.float64 if array.dtype.kind == "f" else np.float32)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise NotNumbersError(f"{name} must hold numbers only: {error}") from None
+    return array
+
+
+def rows_not_finite(array: NDArray) -> Iterator[int]:
+    """Yield the numbers of rows that hold NaN or infinity."""
     for rows in row_blocks(len(array)):
         block = array[rows]
         # Finite column sums prove that a whole block is finite; others may also be overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(np.ones(len(block), block.dtype) @ block).all():
                 continue
-        for row, column in np.argwhere(~np.isfinite(block))[:1]:
-            raise FippError(
-                f"row {rows.start + row} of {name} holds NaN or infinity (column {column}): repair or remove that row"
-            )
+        yield from (rows.start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist()
+
+
+def _require_at_most(largest: float, X: NDArray, name: str) -> None:
+    for rows in row_blocks(len(X)):
+        block = X[rows]
+        if max(float(block.max()), -float(block.min())) > largest:
+            first = int(np.flatnonzero(np.abs(block).max(axis=1) > largest)[0])
+            raise too_long(X, rows.start + first, name)
+
+
+def too_long(X: NDArray, row: int, name: str) -> FippError:
+    """Return the error for a row whose numbers are too large to calculate with."""
+    return FippError(
+        f"row {row} of {name} holds {np.abs(X[row]).max():.1e}, whose products leave the range of float32: "
+        "remove or repair that row, or scale all vectors to unit length first, as fipp.preprocess.UnitLength does"
+    )
 
 
 def as_pairs(pairs: ArrayLike | None, n_source: int, n_target: int) -> NDArray[np.int64]:
@@ -108,3 +142,15 @@ def as_weights(weights: ArrayLike, pairs: ArrayLike, unique: NDArray[np.int64]) 
     place = np.unique(np.asarray(pairs), axis=0, return_inverse=True)[1].ravel()
     totals = np.bincount(place, array).astype(np.float64)
     return totals[np.unique(unique, axis=0, return_inverse=True)[1].ravel()]
+
+
+def require_usable(weights: NDArray[np.float64]) -> None:
+    """Refuse weights of the pairs that are left if all are zero, or too large or small to multiply by."""
+    largest = weights.max(initial=0)
+    if largest == 0:
+        raise FippError("every pair whose sample_weight is not zero has a vector of zeros on one side")
+    if not 1 / _LARGEST_WEIGHT <= largest <= _LARGEST_WEIGHT:
+        raise FippError(
+            f"the largest sample_weight is {largest:g}, which leaves the range of float32 when it is multiplied: "
+            f"scale all weights so that it lies between {1 / _LARGEST_WEIGHT:g} and {_LARGEST_WEIGHT:g}, such as 1"
+        )

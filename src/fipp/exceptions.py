@@ -3,6 +3,8 @@
 import sys
 import warnings
 
+from fipp._printable import printable
+
 
 class FippError(ValueError):
     """A mistake in the user's input: a file, a setting, or two inputs that do not fit.
@@ -17,6 +19,10 @@ class FippError(ValueError):
     fipp.exceptions.FippError: no pair of the dictionary was found in both vocabularies
     """
 
+    def __str__(self) -> str:
+        # Messages quote words and names of files, and tracebacks print them.
+        return printable(super().__str__(), lines=True)
+
 
 class FippWarning(UserWarning):
     """Something that the user should know although there is a result, for example fewer pairs than dimensions."""
@@ -28,4 +34,4 @@ def warn(message: str) -> None:
     # Decorators of fipp's functions come from contextlib.
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("fipp.", "contextlib")):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, FippWarning, stacklevel=level)
+    warnings.warn(printable(message, lines=True), FippWarning, stacklevel=level)

@@ -13,7 +13,8 @@ the source (docs/results/fipp.md).
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.linalg
@@ -22,13 +23,22 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from fipp._validation import as_matrix
+from fipp._validation import LARGEST_NUMBER, as_matrix
 from fipp.exceptions import FippError
 from fipp.linalg import map_rows, mean_and_scatter, single_threaded_blas, unit_rows
 
 
 class _Preprocessor(TransformerMixin, BaseEstimator):
     """A transformer of rows, applied block by block, that leaves vectors of zeros at zero."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    """None: `_check_fitted` checks the settings, because what they may be depends on the dimensions."""
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {"n_features_in_": "d"}
+    """What a fitted one holds, checked when a model is saved and when it is loaded; see `fipp.io`."""
+
+    _largest: ClassVar[float] = LARGEST_NUMBER
+    """The largest number that it takes; what first scales vectors takes any."""
 
     def fit(self, X: NDArray, y: object = None) -> Self:
         """Learn the statistics of a vocabulary.
@@ -42,8 +52,9 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X = as_matrix(X, "X")
+        X = as_matrix(X, "X", largest=self._largest)
         self.n_features_in_ = X.shape[1]
+        self._check_fitted()
         self._learn(X)
         return self
 
@@ -59,7 +70,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         ndarray of shape (n, d), float32
         """
         check_is_fitted(self)
-        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__)
+        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__, largest=self._largest)
 
         def apply(rows: NDArray) -> NDArray[np.float32]:
             missing = ~rows.any(axis=1)
@@ -75,6 +86,9 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+    def _check_fitted(self) -> None:
+        """Refuse settings that make no sense, or not for vectors of this dimension."""
 
     def _learn(self, X: NDArray) -> None:
         """Set the fitted attributes, if the preprocessing has any."""
@@ -94,6 +108,8 @@ class UnitLength(_Preprocessor):
            [0. , 0. ]], dtype=float32)
     """
 
+    _largest = np.inf
+
     def _apply(self, X: NDArray) -> NDArray[np.float32]:
         return unit_rows(X)
 
@@ -111,6 +127,8 @@ class Centre(_Preprocessor):
     array([[-1.,  0.],
            [ 1.,  0.]], dtype=float32)
     """
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {**_Preprocessor._fitted_constraints, "mean_": "float32 d"}
 
     def _learn(self, X: NDArray) -> None:
         self.mean_ = mean_and_scatter(X, super()._apply, scatter=False)[0].astype(np.float32)
@@ -145,16 +163,27 @@ class Isotropic(_Preprocessor):
     True
     """
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **_Preprocessor._fitted_constraints,
+        "mean_": "float32 d",
+        "components_": "float32 r d",
+    }
+
+    _largest = np.inf
+
     def __init__(self, n_components: int = 1, variant: Literal["published", "textbook"] = "published") -> None:
         self.n_components = n_components
         self.variant = variant
 
-    def _learn(self, X: NDArray) -> None:
-        d = X.shape[1]
+    def _check_fitted(self) -> None:
+        d = self.n_features_in_
         if self.variant not in ("published", "textbook"):
             raise FippError(f"variant must be 'published' or 'textbook', not {self.variant!r}")
         if not (isinstance(self.n_components, (int, np.integer)) and 0 <= self.n_components < max(d, 2)):
             raise FippError(f"n_components must be a whole number from 0 to {d - 1}, not {self.n_components!r}")
+
+    def _learn(self, X: NDArray) -> None:
+        d = X.shape[1]
         # With one dimension, removing the only component would leave nothing.
         n_components = min(self.n_components, d - 1)
         mean, scatter = mean_and_scatter(X, unit_rows)
@@ -194,12 +223,18 @@ class IterativeNormalization(_Preprocessor):
     (True, True)
     """
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {**_Preprocessor._fitted_constraints, "means_": "float32 n d"}
+
+    _largest = np.inf
+
     def __init__(self, n_iterations: int = 5) -> None:
         self.n_iterations = n_iterations
 
-    def _learn(self, X: NDArray) -> None:
+    def _check_fitted(self) -> None:
         if not (isinstance(self.n_iterations, (int, np.integer)) and self.n_iterations >= 1):
             raise FippError(f"n_iterations must be a whole number from 1, not {self.n_iterations!r}")
+
+    def _learn(self, X: NDArray) -> None:
         self.means_ = np.zeros((0, X.shape[1]), dtype=np.float32)
         for _ in range(self.n_iterations):
             mean, _ = mean_and_scatter(X, lambda rows: unit_rows(self._apply(rows)), scatter=False)

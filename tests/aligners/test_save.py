@@ -9,8 +9,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from fipp import FIPP, Alignment, FippError, FippWarning, Procrustes, Ridge, Spectral, Vectors
-from fipp.aligners import BaseAligner, LowRank, SelfLearning
+from fipp.aligners import BaseAligner, Local, LowRank, SelfLearning
 from fipp.io import read_model, write_model
+from fipp.preprocess import Isotropic
 
 
 @pytest.fixture
@@ -101,21 +102,91 @@ def test_a_class_that_fipp_does_not_know_is_neither_saved_nor_loaded(spaces, tmp
         BaseAligner.load(tmp_path / "model.fipp")
 
 
-@pytest.mark.parametrize("what", ["no aligner", "a transformer", "nothing fitted", "another shape", "not a dict"])
-def test_a_damaged_file_is_refused_in_words(spaces, tmp_path, what):
+def nested(step, depth):
+    return step if depth == 0 else nested({"class": "Pipeline", "steps": [step, step]}, depth - 1)
+
+
+def preprocess(tensors, header, description):
+    header["aligner"]["fitted"]["source_preprocess_"] = description
+    for name in ("mean_", "components_"):
+        del tensors[f"aligner.source_preprocess_.{name}"]
+
+
+UNIT = {"class": "UnitLength", "params": {}, "fitted": {"n_features_in_": 6}}
+DAMAGE = {
+    "its header has no aligner": lambda tensors, header: header.pop("aligner"),
+    "needs 'Isotropic'": lambda tensors, header: header.update(
+        aligner=header["aligner"]["fitted"]["source_preprocess_"]
+    ),
+    "has nothing fitted": lambda tensors, header: header["aligner"].pop("fitted"),
+    "has no n_features_in_": lambda tensors, header: header["aligner"].update(fitted={}),
+    "has no source_preprocess_": lambda tensors, header: header["aligner"]["fitted"].pop("source_preprocess_"),
+    "has no map_": lambda tensors, header: tensors.pop("aligner.map_"),
+    r"map_ is float32 of shape \(5, 8\), not float32 of shape \(6, 8\)": lambda tensors, header: tensors.update(
+        {"aligner.map_": tensors["aligner.map_"][:-1]}
+    ),
+    "the map leads to 7 dimensions, the target has 8": lambda tensors, header: tensors.update(
+        {"aligner.map_": tensors["aligner.map_"][:, :-1]}
+    ),
+    "map_ is float64": lambda tensors, header: tensors.update({"aligner.map_": tensors["aligner.map_"].astype("f8")}),
+    r"source_preprocess_'s mean_ is float32 of shape": lambda tensors, header: tensors.update(
+        {"aligner.source_preprocess_.mean_": np.zeros(3, np.float32)}
+    ),
+    "pairs_ has a row number below zero": lambda tensors, header: tensors.update(
+        {"aligner.pairs_": -1 - tensors["aligner.pairs_"]}
+    ),
+    "aligner is .*, not an instance of": lambda tensors, header: header.update(aligner=["Procrustes"]),
+    "params is": lambda tensors, header: header["aligner"].update(params=["isotropic"]),
+    "has 'transform'": lambda tensors, header: tensors.update({"aligner.transform": tensors["aligner.map_"]}),
+    "has '__class__'": lambda tensors, header: header["aligner"]["fitted"].update(__class__="Procrustes"),
+    "has the array 'map_.more'": lambda tensors, header: tensors.update({"aligner.map_.more": np.zeros(1)}),
+    "no preprocessing 'nonsense'": lambda tensors, header: header["aligner"]["params"].update(preprocess="nonsense"),
+    "has 'strength'": lambda tensors, header: header["aligner"]["params"].update(strength=3),
+    "nested deeper than 8": lambda tensors, header: preprocess(tensors, header, nested(UNIT, 10)),
+    "more than 100 estimators": lambda tensors, header: preprocess(
+        tensors, header, {"class": "Pipeline", "steps": [UNIT] * 200}
+    ),
+}
+
+
+@pytest.mark.parametrize("message", DAMAGE)
+def test_a_damaged_file_is_refused_in_words(spaces, tmp_path, message):
     path = tmp_path / "model.fipp"
-    Procrustes().fit(*spaces).save(path)
+    Procrustes("isotropic").fit(*spaces).save(path)
     tensors, header = read_model(path)
-    if what == "no aligner":
-        del header["aligner"]
-    elif what == "a transformer":
-        header["aligner"] = header["aligner"]["fitted"]["source_preprocess_"]
-    elif what == "nothing fitted":
-        header["aligner"]["fitted"] = {}
-    elif what == "another shape":
-        tensors["aligner.map_"] = tensors["aligner.map_"][:-1]
-    else:
-        header["aligner"] = ["Procrustes"]
+    DAMAGE[message](tensors, header)
     write_model(path, tensors, header)
-    with pytest.raises(FippError, match="damaged"):
+    with pytest.raises(FippError, match=rf"model\.fipp is damaged.*({message})"):
         BaseAligner.load(path)
+
+
+def test_a_method_that_does_not_declare_what_it_holds_cannot_be_saved(spaces, tmp_path):
+    aligner = Procrustes().fit(*spaces)
+    aligner.angle_ = 0.5
+    with pytest.raises(FippError, match=r"a model with Procrustes cannot be saved: .*'angle_'"):
+        aligner.save(tmp_path / "model.fipp")
+    del aligner.angle_
+    aligner.map_ = aligner.map_.astype(np.float64)
+    with pytest.raises(FippError, match=r"cannot be saved: .* map_ is float64"):
+        aligner.save(tmp_path / "model.fipp")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_estimator_among_the_settings_is_saved_with_its_settings_only(spaces, tmp_path):
+    X, Y = spaces
+    given = Local(Procrustes(Isotropic(2)).fit(X, Y)).fit(X, Y)
+    given.save(tmp_path / "model.fipp")
+    again = Local.load(tmp_path / "model.fipp")
+    assert repr(again) == repr(given) and not hasattr(again.aligner, "map_")
+    np.testing.assert_array_equal(again.transform(X), given.transform(X))
+
+
+def test_a_random_generator_among_the_settings_is_saved_as_none(spaces, tmp_path):
+    path = tmp_path / "model.fipp"
+    FIPP(random_state=np.random.RandomState(0)).fit(*spaces).save(path)
+    assert FIPP.load(path).random_state is None
+    # Older versions saved its repr.
+    tensors, header = read_model(path)
+    header["aligner"]["params"]["random_state"] = "RandomState(MT19937) at 0x7F00DEADBEEF"
+    write_model(path, tensors, header)
+    assert FIPP.load(path).random_state is None

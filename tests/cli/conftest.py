@@ -1,48 +1,20 @@
-"""Small spaces on disk: a target, and a source that is the same words turned, with some noise."""
+"""Fixtures that run commands on small spaces."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
 import pytest
+from cli_space import Space, command_line, environment, make_space
 from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner, Result
 
-from fipp import Lexicon, Vectors
 from fipp.cli import app
 
 # All that is run here runs on one thread: several that wait for each other on busy cores take many times as long.
-
-
-class Space(NamedTuple):
-    folder: Path
-    source: Path
-    target: Path
-    seed: Path
-    test: Path
-    model: Path
-
-
-def make_space(folder: Path, d1: int = 12, d2: int = 8, max_words: int = 300) -> Space:
-    rng = np.random.default_rng(0)
-    d = min(d1, d2)
-    turn_source, turn_target = (np.linalg.qr(rng.standard_normal((side, side)))[0][:d] for side in (d1, d2))
-    target = rng.standard_normal((max_words, d)) @ turn_target
-    source = target @ turn_target.T @ turn_source + 0.01 * rng.standard_normal((max_words, d1))
-    pairs = [(f"e{i}", f"f{i}") for i in range(max_words)]
-    space = Space(folder, *(folder / name for name in ("e.vec", "f.vec", "seed.tsv", "test.tsv", "e-f.fipp")))
-    Vectors([word for word, _ in pairs], source).save(space.source)
-    Vectors([word for _, word in pairs], target).save(space.target)
-    Lexicon(pairs[:-100]).save(space.seed)
-    Lexicon(pairs[-100:-40]).save(space.test)
-    return space
 
 
 @pytest.fixture
@@ -73,14 +45,6 @@ def aligned(space: Space, run: Callable[..., Result]) -> Space:
     result = run("align", space.source, space.target, "--dict", space.seed, "-o", space.model, "--method", "fipp")
     assert result.exit_code == 0, result.stderr
     return space
-
-
-def command_line(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "fipp", *map(str, arguments)]
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
 
 
 @pytest.fixture

@@ -278,3 +278,16 @@ def test_settings_are_parsed_as_python_values_and_hyphens_in_their_names_are_und
     given = ["self-learning = 20", "epsilon=none", "lam=0.5", "refine=true", "preprocess=unit"]
     parsed = {"self_learning": 20, "epsilon": None, "lam": 0.5, "refine": True, "preprocess": "unit"}
     assert parse_settings(given) == parsed
+
+
+@pytest.mark.parametrize("method", ["fipp", "procrustes", "spectral", "vecmap-semi", "cca-rotation"])
+@pytest.mark.parametrize("rows", [["1 2 3"], ["1 1 1"] * 20, ["0 0 0"] * 20, ["1e30 -1e30 1", *["1 2 3"] * 9]])
+def test_degenerate_vectors_give_a_model_or_one_sentence(run, tmp_path, method, rows):
+    for side in "st":
+        lines = "".join(f"{side}{number} {row}\n" for number, row in enumerate(rows))
+        (tmp_path / f"{side}.vec").write_text(f"{len(rows)} 3\n{lines}")
+    (tmp_path / "seed.tsv").write_text("".join(f"s{number}\tt{number}\n" for number in range(len(rows))))
+    paths = [tmp_path / name for name in ("s.vec", "t.vec", "seed.tsv", "x.fipp")]
+    told = run("align", *paths[:2], "--dict", paths[2], "-o", paths[3], "--method", method)
+    assert told.exit_code == 0 or (told.exit_code == 2 and told.stderr.splitlines()[-1].startswith("error: "))
+    assert paths[3].exists() == (told.exit_code == 0)

@@ -29,6 +29,13 @@ class Page:
     silent_seconds: float = 0.0
     seconds_a_block: float = 0.0
     encoding: str | None = None
+    last_modified: str | None = None
+    ignores_if_range: bool = False
+    extra: bytes = b""
+    """Sent after the end that was announced."""
+
+    endless: bool = False
+    keeps_open: bool = False
 
 
 class Server(ThreadingHTTPServer):
@@ -41,6 +48,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.pages: dict[str, Page] = {}
         self.asked: list[tuple[str, str | None]] = []
+        self.conditions: list[str | None] = []
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.stopping = threading.Event()
 
@@ -57,6 +65,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         asked = self.headers.get("Range")
         self.server.asked.append((self.path, asked))
+        self.server.conditions.append(self.headers.get("If-Range"))
         page = self.server.pages.get(self.path, Page(status=404))
         self.server.stopping.wait(page.silent_seconds)
         status = page.first_statuses.pop(0) if page.first_statuses else page.status
@@ -79,6 +88,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(length - start))
         if page.etag:
             self.send_header("ETag", page.etag)
+        if page.last_modified:
+            self.send_header("Last-Modified", page.last_modified)
         if page.encoding:
             self.send_header("Content-Encoding", page.encoding)
         self.end_headers()
@@ -86,7 +97,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(page, body if cut is None else body[:cut], whole=cut is None)
 
     def _start(self, page: Page, asked: str | None) -> int:
-        valid = self.headers.get("If-Range") in {None, page.etag}
+        valid = page.ignores_if_range or self.headers.get("If-Range") in {None, page.etag, page.last_modified}
         return int(asked.removeprefix("bytes=").removesuffix("-")) if asked and page.ranges and valid else 0
 
     def _send(self, page: Page, body: bytes, whole: bool) -> None:
@@ -95,8 +106,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(block), block) if page.chunked else block)
             if page.seconds_a_block and self.server.stopping.wait(page.seconds_a_block):
                 return
+        while page.endless and not self.server.stopping.is_set():
+            self.wfile.write(b"%x\r\n%s\r\n" % (4096, bytes(4096)) if page.chunked else bytes(4096))
         if page.chunked and whole:
             self.wfile.write(b"0\r\n\r\n")
+        if whole:
+            self.wfile.write(page.extra)
+        if page.keeps_open:
+            self.wfile.flush()
+            self.server.stopping.wait(60)
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 30.0) -> None:

@@ -93,10 +93,45 @@ def test_a_known_checksum_is_compared_unless_told_otherwise(mirror, known, tmp_p
         download("fasttext:hr", tmp_path)
     assert os.listdir(tmp_path / "fasttext") == []
     assert download("fasttext:hr", tmp_path, verify=False)[0].read_bytes() == known[:-1]
-    with pytest.raises(FippError, match="is not the public file"):
+    with pytest.raises(FippError, match="is not the file that was published"):
         download("fasttext:hr", tmp_path)
     mirror.pages[WIKI] = Page(known)
     assert download("fasttext:hr", tmp_path, force=True)[0].read_bytes() == known
+
+
+def test_without_a_published_checksum_that_of_the_first_download_is_compared(mirror, tmp_path):
+    path = download("muse:en-hr", tmp_path)[0]
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert path.with_name("en-hr.txt.sha256").read_text() == f"{digest}  en-hr.txt\n"
+    path.write_bytes(b"damaged")
+    with pytest.raises(FippError, match="is not the file that was published or first downloaded"):
+        download("muse:en-hr", tmp_path)
+    mirror.pages[f"{MUSE}.txt"] = Page(b"cat pas\n")
+    with pytest.raises(FippError, match="was not kept"):
+        download("muse:en-hr", tmp_path, force=True)
+    assert download("muse:en-hr", tmp_path, force=True, verify=False)[0].read_bytes() == b"cat pas\n"
+    assert download("muse:en-hr", tmp_path)[0].read_bytes() == b"cat pas\n"
+
+
+def test_files_larger_than_asked_for_are_refused(mirror, tmp_path):
+    result = run("muse:en-hr", "-o", tmp_path, "--max-size", "10B")
+    assert result.exit_code == 2 and "more than the 10 bytes" in result.stderr
+    assert run("muse:en-hr", "-o", tmp_path, "--max-size", "large").exit_code == 2
+    assert run("muse:en-hr", "-o", tmp_path, "--max-size", "1MB").exit_code == 0
+
+
+def test_a_known_size_is_a_limit(mirror, tmp_path, monkeypatch):
+    mirror.pages[GLOVE] = Page(claimed_length=3 * 862_000_000)
+    with pytest.raises(FippError, match="more than the 1,724,000,000 bytes"):
+        download("glove:6B.50d", tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
+def test_nobody_else_may_look_into_the_cache_folder(mirror, tmp_path, monkeypatch):
+    monkeypatch.setenv("FIPP_CACHE", str(tmp_path / "home" / "cache" / "fipp"))
+    path = download("muse:en-hr")[0]
+    made = [each for each in path.parents if tmp_path in each.parents]
+    assert len(made) == 5 and {each.stat().st_mode & 0o777 for each in made} == {0o700}
 
 
 def test_a_folder_in_the_place_of_a_file_is_a_readable_error(mirror, tmp_path):

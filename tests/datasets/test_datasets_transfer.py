@@ -10,6 +10,8 @@ import shutil
 import socket
 import sys
 import threading
+import urllib.request
+from dataclasses import replace
 
 import pytest
 from faulty_server import Page, wait_until
@@ -105,6 +107,61 @@ def test_halves_of_two_versions_are_never_put_together(server, target, other):
     server.pages["/x"] = other
     fetch(f"{server.url}/x", target)
     assert target.read_bytes() == other.body
+
+
+OTHER = BODY[::-1]
+LONG_AGO, LATER = "Tue, 15 Nov 1994 12:45:26 GMT", "Tue, 15 Nov 1994 12:45:27 GMT"
+TO_COME = "Fri, 15 Nov 2999 12:45:26 GMT"  # not before the answer, so that the file may still change
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (Page(BODY, etag='"1"'), Page(OTHER, etag='"2"')),
+        (Page(BODY, etag='"1"'), Page(OTHER, etag=None)),
+        (Page(BODY, etag='"1"'), Page(OTHER, etag='W/"1"')),
+        (Page(BODY, etag='"1"'), Page(OTHER + b"longer", etag='"1"')),
+        (Page(BODY, etag='W/"1"'), Page(OTHER, etag='W/"1"')),
+        (Page(BODY, etag=None), Page(OTHER, etag=None)),
+        (Page(BODY, etag=None, last_modified=LONG_AGO), Page(OTHER, etag=None, last_modified=LATER)),
+        (Page(BODY, etag=None, last_modified=LONG_AGO), Page(OTHER, etag=None)),
+        (Page(BODY, etag=None, last_modified=TO_COME), Page(OTHER, etag=None, last_modified=TO_COME)),
+    ],
+)
+def test_a_server_that_ignores_conditions_cannot_splice_two_versions(server, target, before, after):
+    server.pages["/x"] = replace(before, always_cut_after=0, cut_after=[10_000])
+    with pytest.raises(FippError):
+        fetch(f"{server.url}/x", target)
+    server.pages["/x"] = replace(after, ignores_if_range=True)
+    fetch(f"{server.url}/x", target)
+    assert target.read_bytes() == after.body
+
+
+def test_the_version_is_sent_as_a_condition(server, target):
+    server.pages["/x"] = Page(BODY, etag='"1"', cut_after=[10_000])
+    fetch(f"{server.url}/x", target)
+    server.pages["/x"] = Page(BODY, etag=None, last_modified=LONG_AGO, cut_after=[10_000])
+    fetch(f"{server.url}/x", target, replace=True)
+    assert server.conditions == [None, '"1"', None, LONG_AGO] and target.read_bytes() == BODY
+
+
+@pytest.mark.parametrize(("before", "after"), [("https://a/x", "http://a/x"), ("https://a/x", "file:///x")])
+def test_a_redirect_never_leaves_https(before, after):
+    request = urllib.request.Request(before)
+    with pytest.raises(FippError, match="not safe to follow"):
+        _fetch._SafeRedirects().redirect_request(request, None, 302, "Found", {}, after)
+
+
+def test_a_planted_link_is_not_written_through(server, target, tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    try:
+        (tmp_path / ".x.bin.part.json").symlink_to(precious)
+    except OSError:
+        pytest.skip("links may not be made here")
+    server.pages["/x"] = Page(BODY)
+    fetch(f"{server.url}/x", target)
+    assert precious.read_text() == "mine" and target.read_bytes() == BODY
 
 
 def test_a_file_that_became_shorter_is_begun_anew(server, target):
@@ -254,11 +311,58 @@ def test_a_server_that_promises_more_than_it_has_gives_no_file(server, target):
     assert "x.bin" not in names(target.parent)
 
 
-def test_a_server_that_promises_less_than_it_has_is_told_by_the_checksum(server, target):
-    server.pages["/x"] = Page(BODY, claimed_length=1_000)
-    with pytest.raises(FippError, match="was not kept"):
-        fetch(f"{server.url}/x", target, checksum=SHA256)
+@pytest.mark.parametrize("checksum", [None, SHA256])
+@pytest.mark.parametrize(
+    "page",
+    [
+        Page(BODY, claimed_length=1_000),
+        Page(BODY, extra=b"more"),
+        Page(BODY, extra=b"more", cut_after=[10_000]),
+        Page(BODY, claimed_length=len(BODY), endless=True),
+    ],
+)
+def test_a_body_longer_than_announced_is_refused(server, target, page, checksum):
+    server.pages["/x"] = replace(page, cut_after=[*page.cut_after])
+    with pytest.raises(FippError, match=r"more than the [\d,]+ bytes that it announced, and the file was not kept"):
+        fetch(f"{server.url}/x", target, checksum=checksum)
     assert names(target.parent) == []
+
+
+@pytest.mark.parametrize("page", [Page(BODY, chunked=True, endless=True), Page(BODY, tells_length=False, endless=True)])
+def test_an_endless_body_is_refused_at_the_largest_size(server, target, page):
+    server.pages["/x"] = page
+    with pytest.raises(FippError, match=r"has more than the 100,000 bytes that were expected at most.*--max-size"):
+        fetch(f"{server.url}/x", target, checksum=SHA256, largest=100_000)
+    assert names(target.parent) == []
+
+
+def test_a_file_that_is_announced_too_large_is_refused_before_anything_comes(server, target):
+    server.pages["/x"] = Page(BODY, claimed_length=10**17)
+    told = []
+    with pytest.raises(FippError, match="expected at most"):
+        fetch(f"{server.url}/x", target, progress=lambda *step: told.append(step))
+    assert names(target.parent) == [] and told == []
+
+
+def test_a_server_that_does_not_hang_up_after_the_end_does_no_harm(server, target):
+    server.pages["/x"] = Page(BODY, keeps_open=True)
+    fetch(f"{server.url}/x", target, timeout=0.3)
+    assert target.read_bytes() == BODY and len(server.asked) == 1
+
+
+def test_a_server_that_trickles_for_ever_is_given_up_and_the_part_is_kept(server, target, monkeypatch):
+    clock = iter(range(0, 10**9, 60))  # every look at the clock is a minute later
+    monkeypatch.setattr(_fetch.time, "monotonic", lambda: next(clock))
+    server.pages["/x"] = Page(BODY, always_cut_after=500)
+    with pytest.raises(
+        FippError, match=r"sent only [\d,]+ bytes in \d+ seconds.*the same command resumes.*FIPP_MIRROR"
+    ):
+        fetch(f"{server.url}/x", target)
+    assert names(target.parent) == [".x.bin.part", ".x.bin.part.json"]
+    monkeypatch.setattr(_fetch.time, "monotonic", lambda: 0)
+    server.pages["/x"] = Page(BODY)
+    fetch(f"{server.url}/x", target)
+    assert target.read_bytes() == BODY and ranges(server)[-1] is not None
 
 
 def test_a_file_of_unknown_length_needs_a_checksum(server, target):

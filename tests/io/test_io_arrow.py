@@ -128,3 +128,10 @@ def test_polars_reads_what_we_write_and_we_read_what_polars_writes(tmp_path, suf
         other = tmp_path / f"y{suffix}"
         frame.write_parquet(other) if suffix == ".parquet" else frame.write_ipc(other, compression="zstd")
         assert Vectors.load(other, strict=True).checksum == VECTORS.checksum
+
+
+def test_words_stored_as_their_differences_are_read(tmp_path):
+    table = pa.table({"w": list(WORDS), "v": pa.array(LISTS, pa.list_(pa.float32()))})
+    encodings = {"w": "DELTA_BYTE_ARRAY", "v.list.element": "PLAIN"}
+    pq.write_table(table, tmp_path / "x.parquet", use_dictionary=False, column_encoding=encodings)
+    assert Vectors.load(tmp_path / "x.parquet", strict=True).checksum == VECTORS.checksum

@@ -1,6 +1,7 @@
 """The cache of parsed vectors: there at once the second time, never stale, never trusted, never in the way."""
 
 import gzip
+import mmap
 import os
 import signal
 import subprocess
@@ -174,7 +175,7 @@ def test_a_damaged_cache_is_ignored_and_written_anew(path, folder, place):
     assert is_mapped(Vectors.load(path, cache=folder))
 
 
-@pytest.mark.parametrize("content", [b"", b"FIPPVEC\x01", b"FIPPVEC\x01" + b"\xff" * 100, b"\x00" * 5000, None])
+@pytest.mark.parametrize("content", [b"", b"FIPPVEC\x02", b"FIPPVEC\x02" + b"\xff" * 100, b"\x00" * 5000, None])
 def test_a_cache_of_any_content_or_cut_short_is_ignored(path, folder, content):
     good = Vectors.load(path, cache=folder).checksum
     (file,) = cache_files(folder)
@@ -351,3 +352,116 @@ def test_a_gzipped_file_named_like_text_is_cached_by_its_compressed_bytes(tmp_pa
     packed.write_bytes(gzip.compress(path.read_bytes(), 1))
     Vectors.load(packed, cache=folder)
     assert is_mapped(Vectors.load(packed, cache=folder))
+
+
+def test_no_flipped_byte_of_a_cache_goes_unnoticed(path, folder, rng):
+    good = Vectors.load(path, cache=folder).checksum
+    (file,) = cache_files(folder)
+    content = file.read_bytes()
+    starts = [b"\0" * 16, content[:16]]  # padding after the words is not used
+    for place in rng.integers(0, len(content), 40).tolist():
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        file.write_bytes(damaged)
+        again = Vectors.load(path, cache=folder)
+        assert again.checksum == good, place
+        assert not is_mapped(again) or content[place - 8 : place + 8] in starts, place
+
+
+def test_only_the_blocks_that_a_limit_needs_are_checked(path, folder, monkeypatch):
+    monkeypatch.setattr(_cache, "_BLOCK_BYTES", 1 << 16)
+    Vectors.load(path, cache=folder)
+    (file,) = cache_files(folder)
+    content = bytearray(file.read_bytes())
+    content[-4000] ^= 1
+    file.write_bytes(content)
+    assert is_mapped(Vectors.load(path, limit=10, cache=folder))
+    assert not is_mapped(Vectors.load(path, limit=ROWS - 1, cache=folder))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not change a mapped file")
+def test_an_edit_through_a_memory_map_is_noticed(path, folder):
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as content:
+        # Between two samples; the first write makes the page dirty, and only that sets the time.
+        at = next(i for i in range(len(content) // 22, len(content)) if content[i : i + 2] == b".1")
+        content[at + 1 : at + 2] = b"2"
+        before = path.stat().st_mtime_ns
+        time.sleep(0.02)
+        content.flush()
+        content[at + 1 : at + 2] = b"3"
+        if path.stat().st_mtime_ns == before:
+            pytest.skip("this file system does not record changes through memory maps")
+        Vectors.load(path, cache=folder)
+        time.sleep(0.02)
+        content[at + 1 : at + 2] = b"4"
+        again = Vectors.load(path, cache=folder)
+        assert again.checksum == Vectors.load(path, cache=False).checksum
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no inodes")
+def test_folders_swapped_within_a_tick_of_the_clock_are_noticed(tmp_path, path, folder):
+    content = bytearray(path.read_bytes())
+    at = next(i for i in range(len(content) // 22, len(content)) if content[i : i + 2] in (b".1", b".2"))
+    content[at + 1] ^= 3
+    one, other = tmp_path / "one", tmp_path / "other"
+    for place, text in [(one, path.read_bytes()), (other, bytes(content))]:
+        place.mkdir()
+        (place / "x.vec").write_bytes(text)
+    for _ in range(1000):
+        for place in (one, other):
+            os.utime(place / "x.vec", ns=(10**18, 10**18))
+        states = [(place / "x.vec").stat() for place in (one, other)]
+        if states[0].st_ctime_ns == states[1].st_ctime_ns:
+            break
+    else:
+        pytest.skip("the clock of this file system is too fine")
+    Vectors.load(one / "x.vec", cache=folder)
+    one.rename(tmp_path / "aside")
+    other.rename(one)
+    assert Vectors.load(one / "x.vec", cache=folder).checksum == Vectors.load(one / "x.vec", cache=False).checksum
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are of POSIX")
+def test_the_cache_is_private_whoever_made_its_folder(path, folder):
+    folder.mkdir()
+    folder.chmod(0o755)
+    Vectors.load(path, cache=folder)
+    (file,) = cache_files(folder)
+    assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+    folder.chmod(0o755)
+    file.chmod(0o644)
+    assert is_mapped(Vectors.load(path, cache=folder))
+    assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+    file.chmod(0o666)  # anybody could have written to it
+    assert not is_mapped(Vectors.load(path, cache=folder))
+    assert cache_files(folder)[0].stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.name == "nt", reason="owners are of POSIX")
+@pytest.mark.parametrize("theirs", ["folder", "file", "link", "pipe"])
+def test_a_cache_of_another_user_is_never_believed(path, folder, tmp_path, monkeypatch, theirs):
+    good = Vectors.load(path, cache=folder).checksum
+    (file,) = cache_files(folder)
+    planted = file.read_bytes()
+    if theirs == "folder":
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    elif theirs == "file":
+        status = os.fstat
+        monkeypatch.setattr(os, "fstat", lambda place: _owned_by_another(status(place)))
+    else:
+        file.unlink()
+        (tmp_path / "planted").write_bytes(planted)
+        file.symlink_to(tmp_path / "planted") if theirs == "link" else os.mkfifo(file)
+    again = Vectors.load(path, cache=folder)
+    assert not is_mapped(again)
+    assert again.checksum == good
+    if theirs in ("link", "pipe"):
+        assert not file.is_symlink()
+        assert is_mapped(Vectors.load(path, cache=folder))
+        assert (tmp_path / "planted").read_bytes() == planted
+
+
+def _owned_by_another(status):
+    fields = list(status)
+    fields[4] += 1
+    return os.stat_result(fields, {name: getattr(status, name) for name in ("st_mtime_ns", "st_ctime_ns")})

@@ -8,10 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from safetensors.numpy import save_file
+from safetensors.numpy import load_file, save_file
 
 from fipp.exceptions import FippError
-from fipp.io._model import FORMAT, read_model, write_model
+from fipp.io._model import (
+    DEEPEST_HEADER,
+    FORMAT,
+    MOST_HEADER_BYTES,
+    MOST_TENSORS,
+    is_model,
+    read_model,
+    write_model,
+)
 
 TENSORS = {
     "map": np.array([[1, -0.0], [1e-310, 3]]),
@@ -22,6 +30,10 @@ TENSORS = {
     "none": np.zeros((0, 3), dtype=np.float32),
 }
 HEADER = {"method": "fipp", "settings": {"epsilon": 0.05, "words": ["č", None]}, "scores": [1, 2.5]}
+
+
+def deep(levels):
+    return 0 if levels == 0 else [deep(levels - 1)]
 
 
 @pytest.fixture
@@ -63,6 +75,11 @@ def test_numpy_scalars_may_stand_in_the_header(tmp_path):
         ({}, {"score": float("nan")}, "JSON"),
         ({}, {"score": np.eye(2)}, "JSON"),
         ({}, {"format": 3}, "'format'"),
+        ({}, {"checksum": "x"}, "'checksum'"),
+        ({}, {"n": 2**63}, "64 bits"),
+        ({}, {"deep": deep(DEEPEST_HEADER)}, "nested deeper"),
+        ({}, {"long": "x" * MOST_HEADER_BYTES}, "longer than"),
+        ({str(number): np.ones(1) for number in range(MOST_TENSORS + 1)}, {}, "1,001 arrays"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_and_the_old_model_stays(model, tensors, header, message):
@@ -120,6 +137,66 @@ def test_a_damaged_header_is_refused(tmp_path, text):
     save_file({}, tmp_path / "x", metadata={"fipp": text})
     with pytest.raises(FippError, match="damaged"):
         read_model(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('"score": NaN', "NaN"),
+        ('"score": 1e999', "infinity"),
+        ('"n": ' + "9" * 30, "64 bits"),
+        ('"n": ' + "9" * 5000, "cannot be read"),
+        ('"deep": ' + "[" * DEEPEST_HEADER + "]" * DEEPEST_HEADER, "nested deeper"),
+        ('"deep": ' + "[" * 100_000 + "]" * 100_000, "cannot be read"),
+    ],
+)
+def test_a_header_that_no_model_has_is_refused(tmp_path, content, message):
+    save_file({}, tmp_path / "x", metadata={"fipp": f'{{"format": 1, {content}}}'})
+    with pytest.raises(FippError, match=rf"x is damaged: its header cannot be read .*{message}|cannot be read"):
+        read_model(tmp_path / "x")
+
+
+def test_more_arrays_or_a_longer_header_than_any_model_has_are_refused(tmp_path):
+    many = {f"{number}": np.ones(1) for number in range(MOST_TENSORS + 1)}
+    save_file(many, tmp_path / "many", metadata={"fipp": '{"format": 1}'})
+    with pytest.raises(FippError, match="many is damaged: it has 1,001 arrays"):
+        read_model(tmp_path / "many")
+    save_file({}, tmp_path / "long", metadata={"fipp": '{"format": 1}', "x": "x" * MOST_HEADER_BYTES})
+    with pytest.raises(FippError, match="long is not a model: its header has"):
+        read_model(tmp_path / "long")
+    assert not is_model(tmp_path / "long")
+
+
+def test_a_flipped_bit_is_noticed_wherever_it_is(model):
+    content = model.read_bytes()
+    # Under another name, the checksum is not found; whoever reads a model refuses names that it does not know.
+    named = content.index(b"checksum")
+    for place in {*range(len(content))} - {*range(named, named + len("checksum"))}:
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << place % 8
+        model.write_bytes(flipped)
+        with pytest.raises(FippError, match=r"model\.safetensors"):
+            read_model(model)
+
+
+def test_a_model_without_a_checksum_is_read_as_older_versions_wrote_it(model, tmp_path):
+    save_file(load_file(model), tmp_path / "old", metadata={"fipp": json.dumps({"format": 1, **HEADER})})
+    tensors, header = read_model(tmp_path / "old")
+    assert header == HEADER and set(tensors) == set(TENSORS)
+
+
+def test_words_that_are_not_unicode_can_be_kept(tmp_path):
+    write_model(tmp_path / "m", {}, {"words": ["\ud800", "č"]})
+    assert read_model(tmp_path / "m")[1] == {"words": ["\ud800", "č"]}
+
+
+def test_whether_a_file_is_a_model_is_answered_for_anything(model, tmp_path):
+    content = model.read_bytes()
+    assert is_model(model)
+    for length in [0, 7, 8, 100, len(content) - 1]:
+        (tmp_path / "x").write_bytes(content[:length])
+        assert not is_model(tmp_path / "x")
+    assert not is_model(tmp_path) and not is_model(tmp_path / "none") and not is_model("\0")
 
 
 def test_a_model_with_nan_inside_is_refused(tmp_path):

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from fipp.exceptions import FippError
 from fipp.io import Vectors
-from fipp.io.formats import _numpy
 
 WORDS = ["cat", "New York", "čvor"]
 MATRIX = np.array([[1, -0.0], [1e-45, 3], [0.1, 1e38]], dtype=np.float32)
@@ -161,35 +160,6 @@ def test_a_pair_can_be_written_over_itself_while_it_is_mapped(tmp_path):
     vectors.rows([2, 1, 0]).save(path)
     vectors.save(path)
     assert Vectors.load(path).checksum == Vectors(WORDS, MATRIX).checksum
-
-
-@pytest.mark.parametrize("crash_at", [1, 2])
-def test_a_crash_while_moving_never_leaves_new_words_beside_an_old_matrix(tmp_path, monkeypatch, crash_at):
-    path = write_pair(tmp_path, MATRIX, WORDS)
-    moves = 0
-    move = os.replace
-
-    def crashing(old, new):
-        nonlocal moves
-        moves += 1
-        if moves == crash_at:
-            raise OSError("the power went")
-        move(old, new)
-
-    monkeypatch.setattr(os, "replace", crashing)
-    with pytest.raises(OSError, match="the power went"):
-        Vectors(["x", "y", "z"], MATRIX + 1).save(path)
-    with pytest.raises(FippError, match="no file"):
-        Vectors.load(path)
-
-
-def test_an_exception_while_writing_leaves_the_old_pair(tmp_path, monkeypatch):
-    path = write_pair(tmp_path, MATRIX, WORDS)
-    monkeypatch.setattr(_numpy, "flush_to_disk", lambda path: pytest.fail("disk full"))
-    with pytest.raises(BaseException, match="disk full"):
-        Vectors(["x", "y", "z"], MATRIX + 1).save(path)
-    assert Vectors.load(path).checksum == Vectors(WORDS, MATRIX).checksum
-    assert sorted(os.listdir(tmp_path)) == ["x.npy", "x.txt"]
 
 
 def test_a_word_with_a_newline_is_refused(tmp_path):

@@ -98,7 +98,7 @@ def test_the_format_of_a_file_is_known_by_content_and_name(tmp_path):
 
 def test_the_matrix_and_the_words_are_found_among_arrays():
     assert matrix_name({"a": ArrayKind((3, 2), "f"), "b": ArrayKind((3,), "U")}, Path("x.npz")) == "a"
-    assert split_words(b"cat\ndog\n", Inspector(Path("x"), strict=False)) == ["cat", "dog"]
+    assert split_words(b"cat\ndog\n", 2, Inspector(Path("x"), strict=False)) == ["cat", "dog"]
 
 
 @pytest.mark.parametrize(

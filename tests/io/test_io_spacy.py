@@ -9,6 +9,7 @@ from io_samples import MATRIX, VECTORS, WORDS, spacy, spacy_floret
 
 from fipp.exceptions import FippError
 from fipp.io import SubwordVectors, Vectors
+from fipp.io._budget import Budget
 from fipp.io.formats._spacy import parse_integer_map
 
 
@@ -85,7 +86,7 @@ def test_a_missing_part_is_named(tmp_path):
 def test_every_sort_of_number_is_understood():
     content = b"\xde\x00\x05\x7f\xff\xcc\xff\xcd\x01\x00\xce\x00\x01\x00\x00\xd0\x80\xd1\xff\x00\xd2\xff\xff\x00\x00"
     content += b"\xd3" + b"\xff" * 8 + b"\xe0"
-    assert parse_integer_map(content, None) == {127: -1, 255: 256, 65536: -128, -256: -65536, -1: -32}
+    assert parse_integer_map(content, None, Budget(None)) == {127: -1, 255: 256, 65536: -128, -256: -65536, -1: -32}
 
 
 def test_what_is_no_pipeline_is_refused():

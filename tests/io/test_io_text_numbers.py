@@ -142,13 +142,18 @@ def test_line_ends_and_tabs_do_not_make_lines_odd(end, separator):
 
 
 @pytest.mark.parametrize(
-    "line", [b"", b" a 1 2", b"a  1 2", b"a 1 2  ", b"a b 1 2", b"a\x1f1 2", b"a\x0b1 2", b"1 2", b"a 1"]
+    "line", [b" a 1 2", b"a  1 2", b"a 1 2  ", b"a b 1 2", b"a\x1f1 2", b"a\x0b1 2", b"1 2", b"a 1"]
 )
 def test_lines_that_are_no_plain_row_are_left_to_the_caller(line):
     block = parse_block(b"x 1 2\n" + line + b"\ny 3 4\n", 2)
     assert block.words == [b"x", b"y"]
     assert block.lines.tolist() == [0, 2]
     assert block.odd == [(1, line)]
+
+
+def test_blank_lines_are_counted_and_nothing_else():
+    block = parse_block(b"\n\nx 1 2\n\n\ny 3 4\n\n", 2)
+    assert (block.words, block.lines.tolist(), block.odd, block.total) == ([b"x", b"y"], [2, 5], [], 7)
 
 
 def shortest_by_numpy(number):

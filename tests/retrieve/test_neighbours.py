@@ -294,6 +294,7 @@ def test_keys_that_all_tie_stand_in_order_and_take_no_more_memory(retrieval):
         ({"queries": [["a", "b"]]}, "queries must be a matrix of real numbers"),
         ({"queries": [[1e39, 0.0]], "retrieval": "dot"}, "row 0 of queries holds values too large for float32"),
         ({"queries": [[1e30, 0.0]], "keys": [[1e30, 0.0]], "retrieval": "dot"}, "dot products .* too large"),
+        ({"queries": [[1e300, 0.0]], "retrieval": "dot"}, "row 0 of queries holds values too large for float32"),
         ({"retrieval": "euclid"}, "retrieval 'euclid' is not known; choose from cosine, nn, dot, csls, isf, dualis"),
         ({"k": 0}, "k must be a whole number of at least 1, not 0"),
         ({"k": 2.5}, "k must be a whole number of at least 1, not 2.5"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import StrOptions
 
 from fipp._deadline import Deadline
 from fipp._progress import Progress, Steps
@@ -17,7 +19,8 @@ from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners._wrapper import WrappingAligner
-from fipp.exceptions import FippWarning, warn
+from fipp.exceptions import FippError, FippWarning, warn
+from fipp.io import Each
 
 # With fewer source words, too few can be held out to compare methods; self-learning is what helps then.
 _FEWEST_TO_CHOOSE = 200
@@ -78,6 +81,15 @@ class Auto(WrappingAligner):
         "random_state": [COUNT],
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **WrappingAligner._fitted_constraints,
+        "chosen_": [str],
+        "trials_": Each({"name": [str], "mrr": [Real], "standard_error": [Real]}),
+        "skipped_": Each(
+            {"by": [StrOptions({"budget", "deadline"})], "start?": [str], "stage?": [str], "work?": [Real]}
+        ),
+    }
+
     def __init__(
         self, *, budget: float = 50.0, deadline: float | None = None, max_words: int = 20_000, random_state: int = 0
     ) -> None:
@@ -85,6 +97,12 @@ class Auto(WrappingAligner):
         self.deadline = deadline
         self.max_words = max_words
         self.random_state = random_state
+
+    def _check_fitted(self) -> None:
+        if self.trials_ and self.chosen_ not in [trial["name"] for trial in self.trials_]:
+            raise FippError("the method that it chose is not among those that it tried")
+        if self.trials_ and not all("stage" in skipped for skipped in self.skipped_):
+            raise FippError("it does not say which stages it skipped")
 
     @property
     def takes_guesses(self) -> bool:

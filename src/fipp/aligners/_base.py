@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from fipp._progress import Progress
-from fipp._validation import as_matrix, as_pairs, as_weights
+from fipp._validation import LARGEST_NUMBER, as_matrix, as_pairs, as_weights, require_usable, rows_not_finite, too_long
 from fipp.aligners._state import from_model, to_model
 from fipp.exceptions import FippError, warn
 from fipp.io import read_model, write_model
@@ -24,6 +24,15 @@ NO_PAIRS = np.empty((0, 2), np.int64)
 NO_PAIRS.flags.writeable = False
 # Numbers up to this stay in the range of float32 when inner products are squared and summed.
 _LARGEST = 1e8
+
+INPUT: Mapping[str, Any] = {
+    "n_features_in_": "d1",
+    "n_features_out_": "d2",
+    "source_preprocess_": "preprocess d1",
+    "target_preprocess_": "preprocess d2",
+    "pairs_": "int64 c 2",
+}
+"""The fitted attributes that every aligner has, as in ``_fitted_constraints``."""
 
 LearnsFrom = Literal["pairs", "identical", "spelling", "nothing"]
 
@@ -46,9 +55,6 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """Values of the settings that `fipp.tune` tries unless told otherwise."""
 
-    same_dimensions: ClassVar[bool] = False
-    """Whether both sides must have the same number of dimensions."""
-
     linear: ClassVar[bool] = True
     """Whether it maps a preprocessed vector by a product with ``map_`` and an offset alone."""
 
@@ -60,6 +66,16 @@ class BaseAligner(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
     """The values that settings may take; ``preprocess`` and ``aligner`` are checked where they are used."""
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **INPUT,
+        "induced_pairs_?": "int64 i 2",
+        "map_": "float32 d1 k",
+        "target_map_?": "float32 d2 k",
+        "offset_?": "float32 k",
+        "target_offset_?": "float32 k",
+    }
+    """What a fitted aligner holds, checked when it is saved and when it is loaded; see ``_state`` for the language."""
 
     preprocess: Any
 
@@ -143,6 +159,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         with single_threaded_blas:
             X, Y = self._check(X, Y, pairs, guesses=guesses, sample_weight=sample_weight)
             self._fit_vocabulary(X, Y, progress)
+        self._refuse_overflow()
         # They belong to this fit and are not kept with the model.
         self._sample_weight = self._guesses = None
         return self
@@ -198,6 +215,8 @@ class BaseAligner(TransformerMixin, BaseEstimator):
             for copy in copies:
                 vars(copy).update({name: value for name, value in vars(shared).items() if name.endswith("_")})
             self._fit_together(copies, X_s, X_t, progress)
+        for copy in copies:
+            copy._refuse_overflow()
         return copies
 
     def _fit_together(
@@ -219,12 +238,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         self._validate_params()
         if Y is None:
             raise FippError("requires y to be passed, but the target y is None: fit takes source and target vectors")
-        X, Y = as_matrix(X, "X"), as_matrix(Y, "Y")
-        if self.same_dimensions and X.shape[1] != Y.shape[1]:
-            raise FippError(
-                f"{type(self).__name__} needs as many dimensions on both sides, but X has {X.shape[1]} and Y "
-                f"{Y.shape[1]}: take another method, or reduce the larger side first"
-            )
+        X, Y = as_matrix(X, "X", largest=LARGEST_NUMBER), as_matrix(Y, "Y", largest=LARGEST_NUMBER)
         given, weights = self._check_pairs(pairs, guesses, sample_weight, len(X), len(Y))
         for fitted_before in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, fitted_before)
@@ -232,7 +246,10 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         self.source_preprocess_, self.target_preprocess_ = self._fit_preprocess(X, "X"), self._fit_preprocess(Y, "Y")
         filled = self._filled(X, Y, given)
         self.pairs_ = given[filled]
-        self._sample_weight = None if weights is None else weights[filled]
+        if weights is not None:
+            weights = weights[filled]
+            require_usable(weights)
+        self._sample_weight = weights
         self._guesses = None if guesses is None else self._checked_guesses(X, Y, guesses)
         return X, Y
 
@@ -269,11 +286,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
             large = np.flatnonzero(np.abs(X).max(axis=1) > _LARGEST)
             still_large = ~(np.abs(preprocess.transform(X[large])).max(axis=1) <= _LARGEST)
             if still_large.any():
-                row = large[still_large][0]
-                raise FippError(
-                    f"row {row} of {name} holds {np.abs(X[row]).max():.1e}, whose products leave the range of float32: "
-                    "remove or repair that row, or scale all vectors to unit length first, as preprocess='unit' does"
-                )
+                raise too_long(X, int(large[still_large][0]), name)
         return preprocess
 
     def _seed_rows(
@@ -282,6 +295,16 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         """Return the preprocessed vectors of the pairs to fit on, X_s and X_t."""
         source, target = self._extend_pairs(X, Y, progress).T
         return self.source_preprocess_.transform(X[source]), self.target_preprocess_.transform(Y[target])
+
+    def _refuse_overflow(self) -> None:
+        """Refuse settings that make a map too large for float32."""
+        parts = (self.map_, self.target_map_, self.offset_, self.target_offset_)
+        if not all(part is None or np.isfinite(part).all() for part in parts):
+            settings = " ".join(repr(self).split())
+            raise FippError(
+                f"{settings} makes a map of these vectors that leaves the range of float32: choose settings nearer to "
+                "the defaults"
+            )
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return source vectors in the shared space.
@@ -296,8 +319,8 @@ class BaseAligner(TransformerMixin, BaseEstimator):
             k is d2 unless the method maps the target as well.
         """
         check_is_fitted(self)
-        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__)
-        return map_rows(lambda rows: self._map_source(self.source_preprocess_.transform(rows)), X, self.map_.shape[1])
+        X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__, largest=LARGEST_NUMBER)
+        return self._mapped(lambda rows: self._map_source(self.source_preprocess_.transform(rows)), X, "X")
 
     def transform_target(self, Y: ArrayLike) -> NDArray[np.float32]:
         """Return target vectors in the shared space: preprocessed, and mapped only if the method maps the target too.
@@ -311,8 +334,20 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         ndarray of shape (m, k), float32
         """
         check_is_fitted(self)
-        Y = as_matrix(Y, "Y", n_columns=self.n_features_out_, owner=type(self).__name__)
-        return map_rows(lambda rows: self._map_target(self.target_preprocess_.transform(rows)), Y, self.map_.shape[1])
+        Y = as_matrix(Y, "Y", n_columns=self.n_features_out_, owner=type(self).__name__, largest=LARGEST_NUMBER)
+        return self._mapped(lambda rows: self._map_target(self.target_preprocess_.transform(rows)), Y, "Y")
+
+    def _mapped(self, function: Callable[[NDArray], NDArray], X: NDArray, name: str) -> NDArray[np.float32]:
+        """Return what ``function`` makes of each row of X; refuse rows that leave the range of float32 by it."""
+
+        def map_block(rows: NDArray) -> NDArray:
+            with np.errstate(over="ignore"):
+                return function(rows)
+
+        mapped = map_rows(map_block, X, self.map_.shape[1])
+        for row in rows_not_finite(mapped):
+            raise too_long(X, row, name)
+        return mapped
 
     def _map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Map preprocessed source vectors."""
@@ -372,25 +407,16 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         -------
         aligner
         """
-        aligner = from_model(*read_model(path))
+        aligner = from_model(*read_model(path), path)
         if not isinstance(aligner, cls):
             found = type(aligner).__name__
             raise FippError(f"{path} holds an aligner of the class {found}, not {cls.__name__}: use {found}.load")
         return aligner
 
-    def _check_shapes(self) -> None:
-        """Refuse a model whose arrays do not fit together."""
-        k = self.n_features_out_ if self.target_map_ is None else self.map_.shape[1]
-        expected = {
-            "map_": (self.n_features_in_, k),
-            "target_map_": (self.n_features_out_, k),
-            "offset_": (k,),
-            "target_offset_": (k,),
-        }
-        for name, shape in expected.items():
-            array = getattr(self, name)
-            if array is not None and array.shape != shape:
-                raise FippError(f"the model is damaged: its {name.removesuffix('_')} is {array.shape}, not {shape}")
+    def _check_fitted(self) -> None:
+        """Refuse what ``_fitted_constraints`` cannot say: without a map of its own, the target is the shared space."""
+        if self.target_map_ is None and self.map_.shape[1] != self.n_features_out_:
+            raise FippError(f"the map leads to {self.map_.shape[1]} dimensions, the target has {self.n_features_out_}")
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         """Learn from checked vocabularies and ``pairs_``; most methods use the vectors of the pairs only."""

@@ -7,13 +7,15 @@ some degree, the more the fewer the dimensions, which is why the same is done fr
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fipp.aligners._base import BaseAligner, LearnsFrom, rows_with_vectors
+from fipp.aligners._constraints import SHARE
 from fipp.aligners._procrustes import Procrustes, pair_rotation
 from fipp.exceptions import warn
 from fipp.linalg import matmul_blocks, rotation
@@ -95,6 +97,13 @@ def compare_with_chance(
 
 class PairlessAligner(BaseAligner):
     """An aligner that can learn without pairs, and warns if its map is then hardly better than chance."""
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **BaseAligner._fitted_constraints,
+        "consistency_?": [SHARE],
+        "chance_consistency_?": [SHARE],
+        "collapsed_?": ["boolean"],
+    }
 
     consistency_: float
     """The `consistency` of the mutual neighbours under its rotation."""

@@ -1,7 +1,7 @@
 """VecMap's dictionaries: the best partner of every word by CSLS, in both directions, with pairs left out at random.
 
 CSLS(x, z) = 2 cos(x, z) − r_x − r_z, where r is the mean cosine of a word with its nearest words on the other side.
-Scores are float32 products, which is enough for one of hundreds of rounds; `fipp.retrieve` searches exactly.
+Hubs are measured by `fipp.retrieve`. With pairs left out, scores are float32 products: enough for one of many rounds.
 """
 
 from __future__ import annotations
@@ -12,18 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.linalg import cross_products, ordered_map, row_blocks, single_threaded_blas, unit_rows
+from fipp.retrieve import Hubness, mutual_neighbours
 
-# Measured on 300 dimensions: tiles of this size stay in the cache while they are read.
-_TILE_ROWS, _TILE_COLUMNS = 512, 2048
 # The source words of a block leave out the same target words. More blocks than these make no difference.
 _BLOCKS, _LARGEST_BLOCK = 64, 128
-
-
-class Hubness(NamedTuple):
-    """Mean cosine of each word with its nearest words on the other side: r_x of the source, r_z of the target."""
-
-    source: NDArray[np.float32]
-    target: NDArray[np.float32]
 
 
 class Induced(NamedTuple):
@@ -40,35 +32,6 @@ class Induced(NamedTuple):
         return both[(both >= 0).all(axis=1)]
 
 
-def hubness(A: NDArray[np.float32], B: NDArray[np.float32], k: int) -> Hubness:
-    """Return the mean cosine of each row of A with its ``k`` nearest rows of B, and vice versa, by one product."""
-    k_source, k_target = min(k, len(B)), min(k, len(A))
-    strips = list(row_blocks(len(B), _TILE_COLUMNS))
-    best_of_target = np.full((len(B), k_target), -np.inf, dtype=np.float32)
-    r_source = np.empty(len(A), dtype=np.float32)
-
-    def work(rows: slice) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
-        best, of_columns = [], []
-        for columns in strips:
-            cosines = A[rows] @ B[columns].T
-            best.append(_largest(cosines, k_source))
-            of_columns.append(_largest(np.ascontiguousarray(cosines.T), k_target))
-        return _largest(np.concatenate(best, axis=1), k_source).mean(axis=1), of_columns
-
-    blocks = list(row_blocks(len(A), _TILE_ROWS))
-    for rows, (means, of_columns) in zip(blocks, ordered_map(work, blocks), strict=True):
-        r_source[rows] = means
-        for columns, found in zip(strips, of_columns, strict=True):
-            best_of_target[columns] = _largest(np.concatenate([best_of_target[columns], found], axis=1), k_target)
-    return Hubness(r_source, best_of_target.mean(axis=1, dtype=np.float32))
-
-
-def _largest(values: NDArray[np.float32], k: int) -> NDArray[np.float32]:
-    """Return the ``k`` largest values of each row, in any order; all of them if there are fewer."""
-    first = values.shape[1] - k
-    return values if first <= 0 else np.partition(values, first, axis=1)[:, first:]
-
-
 def induce(
     A: NDArray[np.float32], B: NDArray[np.float32], hubs: Hubness, keep: float = 1.0, seed: tuple[int, ...] = (0,)
 ) -> Induced:
@@ -79,6 +42,7 @@ def induce(
 
     Examples
     --------
+    >>> from fipp.retrieve import hubness
     >>> A = np.eye(3, dtype=np.float32)
     >>> induce(A, A[::-1], hubness(A, A[::-1], 1))
     Induced(forward=array([2, 1, 0]), backward=array([2, 1, 0]))
@@ -144,7 +108,8 @@ def from_similarity_distributions(
     """
     max_words = min(max_words, len(X), len(Z))
     A, B = _sorted_similarities(X[:max_words]), _sorted_similarities(Z[:max_words])
-    return induce(A, B, hubness(A, B, k)).pairs()
+    found = mutual_neighbours(A, B, retrieval="csls", n_neighbours=k)
+    return Induced(found.nearest, found.nearest_back).pairs()
 
 
 def _sorted_similarities(X: NDArray[np.float32]) -> NDArray[np.float32]:

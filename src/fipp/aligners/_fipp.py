@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from fipp._progress import Progress
 from fipp.aligners._appendix_c import Rule, induce_pairs
 from fipp.aligners._base import BaseAligner
-from fipp.aligners._constraints import AT_LEAST_1, COUNT, MEMORY, NOT_NEGATIVE, POSITIVE
+from fipp.aligners._constraints import AT_LEAST_1, COUNT, MEMORY, NOT_NEGATIVE, POSITIVE, SHARE
 from fipp.aligners._solvers import SOLVERS, Seed, Solution, filtered_seeds
 from fipp.exceptions import warn
 from fipp.linalg import (
@@ -164,6 +165,18 @@ class FIPP(BaseAligner):
         "n_steps": [COUNT],
         "random_state": ["random_state"],
         "max_memory": MEMORY,
+    }
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **BaseAligner._fitted_constraints,
+        "kept_fraction_": [SHARE],
+        "kept_per_pair_": "float64 f",
+        "weights_": "float64 f",
+        "spectrum_?": "float64 r",
+        "deviation_?": [Real],
+        "objective_?": Objective,
+        "losses_?": "float64 steps",
+        "induced_similarity_?": "float32 i",
     }
 
     def __init__(

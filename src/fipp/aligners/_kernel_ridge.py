@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
@@ -91,6 +92,16 @@ class KernelRidge(BaseAligner):
         "prior": [StrOptions({"auto", "zero", "identity"})],
         "landmarks": [AT_LEAST_1],
         "random_state": [COUNT],
+    }
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **BaseAligner._fitted_constraints,
+        "offset_": "float32 k",
+        "landmarks_": "float32 m d1",
+        "coefficients_": "float32 m k",
+        "ridge_": [NOT_NEGATIVE],
+        "prior_": [StrOptions({"zero", "identity"})],
+        "held_out_cosine_": [Interval(Real, -1.001, 1.001, closed="both")],
     }
 
     def __init__(

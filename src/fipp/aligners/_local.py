@@ -17,6 +17,7 @@ from fipp._validation import as_matrix
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, NOT_NEGATIVE
 from fipp.aligners._wrapper import WrappingAligner
+from fipp.exceptions import FippError
 from fipp.linalg import ordered_map, row_blocks, unit_rows
 
 
@@ -66,6 +67,12 @@ class Local(WrappingAligner):
         "beta": [Interval(Real, 0, 1e30, closed="both")],
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **WrappingAligner._fitted_constraints,
+        "anchors_": "float32 c k",
+        "corrections_": "float32 c k",
+    }
+
     def __init__(
         self, aligner: Any = None, *, strength: float = 0.4, n_neighbours: int = 30, beta: float = 15.0
     ) -> None:
@@ -73,6 +80,10 @@ class Local(WrappingAligner):
         self.strength = strength
         self.n_neighbours = n_neighbours
         self.beta = beta
+
+    def _check_fitted(self) -> None:
+        if not len(self.anchors_):
+            raise FippError("it has no pairs to correct by")
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         self._correct(self._inner().fit(X, Y, self.pairs_, progress=progress), X, Y)

@@ -97,6 +97,13 @@ class Ranking(WrappingAligner):
         "random_state": [COUNT],
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **WrappingAligner._fitted_constraints,
+        "n_steps_": [COUNT],
+        "holdout_scores_": "float64 tried",
+        "losses_": "float64 steps",
+    }
+
     def __init__(
         self,
         aligner: Any = None,

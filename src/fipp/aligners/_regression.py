@@ -78,6 +78,11 @@ class Ridge(BaseAligner):
         "rank": [AT_LEAST_1, None],
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **BaseAligner._fitted_constraints,
+        "ridge_": [NOT_NEGATIVE],
+    }
+
     def __init__(
         self,
         ridge: float | Literal["auto"] = "auto",
@@ -288,6 +293,17 @@ class ResidualMLP(BaseAligner):
         "random_state": [COUNT],
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **BaseAligner._fitted_constraints,
+        "ridge_": [NOT_NEGATIVE],
+        "offset_": "float32 k",
+        "hidden_weights_": "float32 d1 h",
+        "hidden_offset_": "float32 h",
+        "output_weights_": "float32 h k",
+        "n_epochs_": [COUNT],
+        "holdout_loss_": "float64 passes",
+    }
+
     def __init__(
         self,
         hidden: int = 512,
@@ -348,12 +364,15 @@ class ResidualMLP(BaseAligner):
         """Choose the number of passes on held-out pairs."""
 
         def loss_of(network: ResidualNetwork) -> float:
-            with single_threaded_blas:
-                return LOSSES[self.loss](network(held_out[0]), held_out[1])[0]
+            with single_threaded_blas, np.errstate(over="ignore", invalid="ignore"):
+                loss = LOSSES[self.loss](network(held_out[0]), held_out[1])[0]
+            if not np.isfinite(loss):
+                raise training.diverged()
+            return loss
 
-        start, stopping = self._start(*seed), EarlyStopping(self.patience)
+        start, stopping, training = self._start(*seed), EarlyStopping(self.patience), self._training()
         stopping(-loss_of(start))
-        for _, network in zip(range(self.n_epochs), self._training().epochs(start, *seed), strict=False):
+        for _, network in zip(range(self.n_epochs), training.epochs(start, *seed), strict=False):
             steps()
             if stopping(-loss_of(network)):
                 break

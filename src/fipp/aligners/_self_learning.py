@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils._param_validation import StrOptions
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import NO_PAIRS, BaseAligner
 from fipp.aligners._consistency import SURE, TELLING, beats_chance, consistency
-from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE
+from fipp.aligners._constraints import AT_LEAST_1, COUNT, POSITIVE, SHARE
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
 from fipp.aligners._wrapper import WrappingAligner
@@ -97,6 +98,13 @@ class SelfLearning(WrappingAligner):
         "n_neighbours": [AT_LEAST_1],
         "weighting": [StrOptions({"csls"}), None],
         "ranking_steps": [COUNT],
+    }
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **WrappingAligner._fitted_constraints,
+        "mean_csls_": [Real],
+        "consistency_": [SHARE],
+        "chance_consistency_?": [SHARE],
     }
 
     def __init__(

@@ -73,6 +73,11 @@ class Spectral(WeightedAligner):
         "target": [StrOptions({"mapped", "fixed"})],
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **WeightedAligner._fitted_constraints,
+        "singular_values_": "float64 s",
+    }
+
     def __init__(
         self,
         ridge: float = 2.0,

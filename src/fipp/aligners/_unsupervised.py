@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
+from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.aligners.published._gwa import GromovWasserstein
 from fipp.exceptions import FippError, FippWarning, warn
+from fipp.io import Each
 from fipp.preprocess import make_preprocess
 
 # From fewer guesses, self-learning finds nothing.
@@ -118,6 +120,16 @@ class Unsupervised(WrappingAligner):
         "margin": [SHARE],
         "ranking_steps": [COUNT],
         "deadline": [NOT_NEGATIVE, None],
+    }
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **WrappingAligner._fitted_constraints,
+        "start_": [StrOptions(set(_DESCRIBED))],
+        "n_guesses_": [COUNT],
+        "starts_": Each({"start": [str], "pairs": [COUNT], "consistency": [Real]}),
+        "skipped_": Each({"start": [str], "by": [StrOptions({"deadline"})]}),
+        "consistency_": [SHARE],
+        "chance_consistency_": [SHARE],
     }
 
     def __init__(

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from fipp.aligners._base import BaseAligner
+from fipp.aligners._base import INPUT, BaseAligner
 from fipp.aligners._spectral import Spectral
 from fipp.preprocess import make_preprocess
 
 
 class WrappingAligner(BaseAligner):
     """An aligner that fits another one, ``aligner_``, and maps by it."""
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {**INPUT, "aligner_": "aligner d1 d2 k"}
 
     preprocess: Any = None
     aligner: Any = None
@@ -47,9 +50,8 @@ class WrappingAligner(BaseAligner):
         """The target's map of ``aligner_``, if it has one."""
         return self.aligner_.target_map_
 
-    def _check_shapes(self) -> None:
-        """Refuse a model whose arrays do not fit together."""
-        self.aligner_._check_shapes()
+    def _check_fitted(self) -> None:
+        """Do nothing: what could be wrong is wrong with ``aligner_``."""
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return source vectors in the shared space of ``aligner_``."""

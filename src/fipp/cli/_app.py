@@ -6,16 +6,18 @@ Defects of fipp itself keep their traceback.
 from __future__ import annotations
 
 import io
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
+from fipp._printable import printable
 from fipp._version import __version__
 from fipp.cli import _align, _console, _demo, _evaluate, _lexicon, _methods, _migrate, _reproduce, _vectors, _words
 from fipp.exceptions import FippError, FippWarning
@@ -24,7 +26,15 @@ MISTAKE = 2
 """Exit code if something is wrong with what the user gave."""
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 + SIGINT, as in shells."""
+"""Exit code after Ctrl-C: 128 + SIGINT, as in shells. SIGTERM and SIGHUP have theirs in the same way: 143 and 129."""
+
+
+class Terminated(BaseException):
+    """The process was asked to end by a signal: like Ctrl-C, this must not leave half-written files behind."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
 
 
 @contextmanager
@@ -40,6 +50,11 @@ def readable_failures() -> Iterator[None]:
         written = ", ".join(map(str, _console.written))
         _console.say(f"interrupted; {written or 'nothing'} was written")
         raise typer.Exit(INTERRUPTED) from None
+    except Terminated as end:
+        written = ", ".join(map(str, _console.written))
+        with suppress(OSError):  # nobody may be there to read it
+            _console.say(f"terminated; {written or 'nothing'} was written")
+        raise typer.Exit(end.exit_code) from None
     except BrokenPipeError:
         raise  # `fipp … | head` is no mistake; typer ends quietly
     except Exception as error:
@@ -96,9 +111,25 @@ class _Group(_PlainFlags, TyperGroup):
 class _Main(_Group):
     """The group of all commands, which all fail in the same readable way."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _harmless_usage_errors():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: Any) -> Any:
-        with readable_failures():
+        with readable_failures(), _harmless_usage_errors():
             return super().invoke(ctx)
+
+
+@contextmanager
+def _harmless_usage_errors() -> Iterator[None]:
+    """Make the messages of typer harmless: a wrong argument may be the name of a file that a shell filled in."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message"):  # an error of click, or of typer's own copy of it
+            message = printable(error.format_message())
+            error.format_message = lambda: message
+        raise
 
 
 def _group(cls: type[TyperGroup], help: str | None = None, example: str | None = None) -> typer.Typer:
@@ -225,7 +256,8 @@ def _fipp(
 
     Results go to standard output; notes, warnings and progress go to standard error.
 
-    Exit codes: 0 for success, 2 for a mistake in the command or its files, 130 after Ctrl-C.
+    Exit codes: 0 for success, 1 if nobody reads the output any more, 2 for a mistake in the command or its files, or a
+    full disk, 130 after Ctrl-C, 143 after SIGTERM.
     """
 
 
@@ -234,4 +266,12 @@ def main() -> None:
     # Escape characters that the terminal's encoding does not have instead of failing.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # `nohup` ignores it
+            signal.signal(number, _terminate)
     app(prog_name="fipp")
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise Terminated(number)

@@ -140,12 +140,10 @@ def check_format(format: str) -> None:
         raise FippError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}, or use --json")
 
 
-def load_vectors(
-    path: Path, report: Reporter, *, limit: int | None = None, strict: bool = False, words: set[str] | None = None
-) -> fipp.Vectors:
-    """Read vectors and report how many there are."""
+def load_vectors(path: Path, report: Reporter, **options: Any) -> fipp.Vectors:
+    """Read vectors and report how many there are; ``options`` are those of `Vectors.load`."""
     with report.progress(f"reading {path.name}"):
-        vectors = fipp.Vectors.load(path, limit=limit, strict=strict, words=words)
+        vectors = fipp.Vectors.load(path, **options)
     if not _warn_of_defects(vectors.report):
         report.note(f"{path.name}: {len(vectors):,} words x {vectors.dim}")
     return vectors
@@ -187,9 +185,9 @@ def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *,
     return fipp.Alignment.load(model, *load_both(source, target, report, limit=limit))
 
 
-def save(result: fipp.Alignment | fipp.Vectors | fipp.Lexicon, output: Path) -> None:
+def save(result: fipp.Alignment | fipp.Vectors | fipp.Lexicon, output: Path, **options: Any) -> None:
     """Write a result to a file, and remember that for the message after Ctrl-C."""
-    result.save(output)
+    result.save(output, **options)
     _console.written.append(output)
 
 

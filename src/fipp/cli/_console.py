@@ -1,7 +1,11 @@
-"""What is printed, and where: results and tables to standard output; notes, warnings and progress to standard error."""
+"""What is printed, and where: results and tables to standard output; notes, warnings and progress to standard error.
+
+Everything that commands print goes through here, where `printable` makes it harmless. No other module uses rich.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,9 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fipp._printable import printable
+
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from fipp import Translation
 
@@ -36,14 +43,20 @@ def _console(to_stderr: bool) -> Console:
     )
 
 
-def say(message: str, style: str = "") -> None:
-    """Write a line of any length to standard error; ``style`` applies to the part before the first colon."""
+def text(*parts: str | tuple[str, str]) -> Text:
+    """Return harmless text from parts, each perhaps with its style."""
     from rich.text import Text
 
-    text = Text(message)
+    styled = ((part, "") if isinstance(part, str) else part for part in parts)
+    return Text.assemble(*((printable(words), style) for words, style in styled))
+
+
+def say(message: str, style: str = "") -> None:
+    """Write a line of any length to standard error; ``style`` applies to the part before the first colon."""
+    line = text(message)
     if style:
-        text.stylize(style, 0, message.index(":") + 1)
-    _console(to_stderr=True).print(text, soft_wrap=True)
+        line.stylize(style, 0, line.plain.index(":") + 1)
+    _console(to_stderr=True).print(line, soft_wrap=True)
 
 
 def warn(message: str) -> None:
@@ -51,20 +64,25 @@ def warn(message: str) -> None:
     say(f"warning: {message}", style="bold yellow")
 
 
-def show(*results: RenderableType) -> None:
-    """Write results to standard output."""
+def show(*results: str | Table) -> None:
+    """Write results, tables or lines, to standard output."""
     for result in results:
-        _console(to_stderr=False).print(result, soft_wrap=isinstance(result, str))
+        shown = text(result) if isinstance(result, str) else result
+        _console(to_stderr=False).print(shown, soft_wrap=isinstance(result, str))
 
 
 def heading(title: str) -> None:
     """Write the title of a table to standard output."""
-    _console(to_stderr=False).print(f"\n{title}", style="bold", soft_wrap=True)
+    show("")
+    _console(to_stderr=False).print(text((title, "bold")), soft_wrap=True)
 
 
 def show_json(result: Mapping[str, Any]) -> None:
-    """Write one JSON object to standard output."""
-    _console(to_stderr=False).print_json(data=result, ensure_ascii=False)
+    """Write one JSON object to standard output; what could do harm is escaped, so that the data stay exact."""
+    from rich.highlighter import JSONHighlighter
+
+    lines = printable(json.dumps(result, ensure_ascii=False, indent=2), lines=True)
+    _console(to_stderr=False).print(JSONHighlighter()(lines), soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -88,7 +106,7 @@ class Reporter:
         from rich import progress as rich_progress
 
         columns = (
-            rich_progress.TextColumn("{task.description}"),
+            rich_progress.TextColumn("{task.description}", markup=False),
             rich_progress.BarColumn(),
             rich_progress.TaskProgressColumn(),
             rich_progress.TimeElapsedColumn(),
@@ -96,6 +114,7 @@ class Reporter:
             rich_progress.TimeRemainingColumn(),
             rich_progress.TextColumn("[dim]left[/dim]", markup=True),
         )
+        doing = printable(doing)
         with rich_progress.Progress(*columns, console=console, transient=True) as bars:
             bar = bars.add_task(doing, total=None)
             before = 0
@@ -110,19 +129,29 @@ class Reporter:
             yield advance
 
 
+@cache
+def _harmless_table() -> type[Table]:
+    from rich.table import Table
+
+    class HarmlessTable(Table):
+        """A table of cells that are words as they are in files, or come from `text`."""
+
+        def add_row(self, *cells: Any, **options: Any) -> None:
+            super().add_row(*(text(cell) if isinstance(cell, str) else cell for cell in cells), **options)
+
+    return HarmlessTable
+
+
 def table(*columns: str) -> Table:
     """Return an empty table."""
     from rich import box
-    from rich.table import Table
 
-    return Table(*columns, box=box.SIMPLE_HEAD, header_style="dim")
+    return _harmless_table()(*map(printable, columns), box=box.SIMPLE_HEAD, header_style="dim")
 
 
 def summary(rows: Mapping[str, str]) -> Table:
     """Return a table of two columns without lines."""
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, 2))
+    grid = _harmless_table().grid(padding=(0, 2))
     grid.add_column(style="dim")
     grid.add_column(overflow="fold")
     for name, value in rows.items():
@@ -132,8 +161,6 @@ def summary(rows: Mapping[str, str]) -> Table:
 
 def translations(ranked: Mapping[str, Sequence[Translation]], right: Mapping[str, str] | None = None) -> Table:
     """Return a row for each word and a column for each rank; translations known to be ``right`` stand out."""
-    from rich.text import Text
-
     longest = max(map(len, ranked.values()))
     rows = table("word", *map(str, range(1, longest + 1)))
     rows.columns[0].style = "bold"
@@ -141,9 +168,7 @@ def translations(ranked: Mapping[str, Sequence[Translation]], right: Mapping[str
     for word, found in ranked.items():
         styles = ["bold green" if known.get(word) == best.word else "" for best in found]
         cells = zip(found, styles, strict=True)
-        rows.add_row(
-            Text(word), *(Text.assemble((best.word, style), (f" {best.score:.2f}", "dim")) for best, style in cells)
-        )
+        rows.add_row(word, *(text((best.word, style), (f" {best.score:.2f}", "dim")) for best, style in cells))
     return rows
 
 

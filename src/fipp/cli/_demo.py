@@ -112,7 +112,7 @@ def _show(scored: list[_Scored], data: Demo) -> None:
     ranked = dict(zip(WORDS, alignment.translate_all(WORDS, _SHOWN), strict=True))
     _console.show(_console.translations(ranked, right=dict(data.test)))
     _console.heading(f"Scores on the {len(data.test)} test pairs, by nearest neighbours (NN) and by CSLS")
-    _console.show(_scores(scored), _verdict(scored))
+    _console.show(_scores(scored), *_verdict(scored))
     _console.heading("FIPP's filter: seed pairs with the smallest and the largest share of inner products kept")
     _console.show(_filtered(next(row.alignment for row in scored if row.name == "FIPP")))
 
@@ -133,7 +133,7 @@ def _scores(scored: list[_Scored]) -> Table:
     return table
 
 
-def _verdict(scored: list[_Scored]) -> str:
+def _verdict(scored: list[_Scored]) -> list[str]:
     """Return the best score, and how large a difference may be chance."""
     lines = []
     for way, results in [("NN", [row.cosine for row in scored]), ("CSLS", [row.csls for row in scored])]:
@@ -143,7 +143,7 @@ def _verdict(scored: list[_Scored]) -> str:
     pairs, share = scored[0].cosine.n_queries, scored[0].cosine.p_at_1
     error = (share * (1 - share) / pairs) ** 0.5
     lines.append(f"One standard error is {error:.3f} with {pairs} pairs: smaller differences may be chance.")
-    return "\n".join(lines)
+    return lines
 
 
 def _filtered(alignment: fipp.Alignment) -> Table:

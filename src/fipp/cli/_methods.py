@@ -78,8 +78,6 @@ def _list(as_json: bool) -> None:
 
 
 def _describe(name: str, as_json: bool) -> None:
-    from rich.text import Text
-
     aligner = _arguments.make_aligner(name, {})
     described = _as_dict(name, aligner)
     meanings = _meanings(type(aligner))
@@ -92,7 +90,7 @@ def _describe(name: str, as_json: bool) -> None:
     table.columns[0].style = "bold"
     for setting, told in settings.items():
         default = "none" if told["default"] is None else str(told["default"])
-        table.add_row(setting, default, Text.assemble(told["meaning"], (f" ({told['values']})", "dim")))
+        table.add_row(setting, default, _console.text(told["meaning"], (f" ({told['values']})", "dim")))
     _console.show(
         _console.summary({"method": name, "does": described["summary"], "learns from": described["learns_from"]}), table
     )
@@ -103,7 +101,6 @@ def _as_dict(name: str, aligner: BaseAligner) -> dict[str, Any]:
     return {
         "summary": _SUMMARIES.get(name) or (inspect.getdoc(type(aligner)) or "").partition("\n")[0],
         "learns_from": _LEARNS_FROM[aligner.learns_from, aligner.takes_guesses],
-        "dimensions": "equal" if aligner.same_dimensions else "any",
         "settings": _arguments.plain_settings(aligner),
     }
 
@@ -251,9 +248,6 @@ def _show(tuning: Tuning, seconds: float, output: Path | None, figure: Path | No
 
 
 def _heat_table(panel: HeatMap) -> Table:
-    from rich.style import Style
-    from rich.text import Text
-
     corner = f"{panel.row_name} \\ {panel.column_name}" if panel.row_name else panel.column_name
     table = _console.table(corner, *panel.columns)
     for row, name in enumerate(panel.rows):
@@ -261,8 +255,8 @@ def _heat_table(panel: HeatMap) -> Table:
         for column, score in enumerate(panel.scores[row]):
             red, green, blue = map(round, panel.colours[row, column])
             ink, chosen = "white" if panel.dark[row, column] else "black", panel.best == (row, column)
-            style = Style(color=ink, bgcolor=f"rgb({red},{green},{blue})", bold=chosen)
-            cells.append(Text(f" {score:.4f}{'*' if chosen else ' '}", style=style))
+            style = f"{'bold ' if chosen else ''}{ink} on rgb({red},{green},{blue})"
+            cells.append(_console.text((f" {score:.4f}{'*' if chosen else ' '}", style)))
         table.add_row(name, *cells)
     return table
 

@@ -290,8 +290,6 @@ def _check_outcomes(outcomes: Sequence[Outcome[Any]]) -> None:
 
 def _show_scores(task: _Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> None:
     """Show the paper's figure and ours, with its interval, coverage and time, or why the method failed."""
-    from rich.text import Text
-
     from fipp.reproduce import printed_task
 
     table = _console.table("method", "paper", task.column, "95 % interval", "words found", "seconds", "")
@@ -302,7 +300,7 @@ def _show_scores(task: _Task, pair: str, outcomes: Sequence[Outcome[Any]]) -> No
         paper = "" if figure is None else f"{figure:.3f}{'*' if unsuccessful else ''}"
         result = outcome.result
         if result is None:
-            table.add_row(outcome.method, paper, "", "", "", "", Text(outcome.error or ""))
+            table.add_row(outcome.method, paper, "", "", "", "", outcome.error or "")
             continue
         low, high = result.interval(_LEVEL)
         scores = f"{getattr(result, task.score):.3f}", f"{low:.3f}-{high:.3f}", f"{100 * result.test.share:.1f} %"
@@ -393,19 +391,17 @@ def _measure_words(alignment: Any, items: Mapping[str, Mapping[Path, list[Scored
 
 
 def _show_words(outcomes: Sequence[Outcome[list[dict[str, Any]]]]) -> None:
-    from rich.text import Text
-
     from fipp.reproduce import printed_similarity
 
     table = _console.table("set", "words of", "method", "before", "after", "pairs found", "paper: before", "after")
     for outcome in outcomes:
         if outcome.result is None:
-            table.add_row("", "", outcome.method, "", "", Text(outcome.error or ""))
+            table.add_row("", "", outcome.method, "", "", outcome.error or "")
         for row in outcome.result or ():
             name, after = Path(row["file"]).name, row["after"]
             paper = printed_similarity("en", name) if row["kind"] == "source" else {}
             table.add_row(
-                Text(name),
+                name,
                 "both" if row["kind"] == "across" else row["kind"],
                 outcome.method,
                 f"{row['before']['spearman']:.3f}" if "before" in row else "",

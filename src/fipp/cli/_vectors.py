@@ -160,10 +160,14 @@ def convert(
         raise FippError(f"--dtype is {' or '.join(_TYPES)}, not {dtype!r}")
     _check_output(output, vectors, words)
     wanted = None if words is None else _arguments.load_words(words)
-    loaded = _arguments.load_vectors(vectors, report, limit=limit, strict=strict, words=wanted).astype(dtype)
+    # On disk, not in memory, until it is written.
+    options: dict[str, Any] = {"limit": limit, "strict": strict, "scratch": output.parent}
+    loaded = _arguments.load_vectors(vectors, report, words=wanted, **options).astype(dtype)
     if wanted is not None and len(loaded) < len(wanted):
         _console.warn(f"{len(wanted) - len(loaded):,} of the {len(wanted):,} words to keep are not there")
-    _write(loaded, output, report)
+    with report.progress(f"writing {output.name}"):
+        _arguments.save(loaded, output)
+    _console.show(f"{output}: {len(loaded):,} words x {loaded.dim}")
 
 
 def transform(
@@ -185,13 +189,14 @@ def transform(
     report = _console.Reporter(quiet)
     _check_output(output, model, vectors)
     alignment = fipp.Alignment.load(model)
-    loaded = _arguments.load_vectors(vectors, report, limit=limit, strict=strict)
+    loaded = _arguments.load_vectors(vectors, report, limit=limit, strict=strict, scratch=output.parent)
     _check_dimension(alignment, loaded, target, model, vectors)
     if not target and alignment.aligner.target_map_ is not None:
         report.note(f"{model.name}: the target is mapped too; compare with target vectors transformed by --target")
-    with report.progress("mapping"):
-        mapped = alignment.transform_target(loaded) if target else alignment.transform(loaded)
-    _write(mapped, output, report)
+    aligner = alignment.aligner
+    with report.progress(f"writing {output.name}"):
+        _arguments.save(loaded, output, transform=aligner.transform_target if target else aligner.transform)
+    _console.show(f"{output}: {len(loaded):,} words x {aligner.map_.shape[1]}")
 
 
 def _check_output(output: Path, *inputs: Path | None) -> None:
@@ -199,12 +204,6 @@ def _check_output(output: Path, *inputs: Path | None) -> None:
 
     format_to_write(output)
     _arguments.check_output(output, *inputs)
-
-
-def _write(vectors: fipp.Vectors, output: Path, report: _console.Reporter) -> None:
-    with report.progress(f"writing {output.name}"):
-        _arguments.save(vectors, output)
-    _console.show(f"{output}: {len(vectors):,} words x {vectors.dim}")
 
 
 def _check_dimension(alignment: fipp.Alignment, vectors: fipp.Vectors, target: bool, model: Path, path: Path) -> None:
@@ -231,6 +230,10 @@ def download(
         bool, Option("--list", help="List all data sets with their licences, or the files of those named.")
     ] = False,
     timeout: Annotated[float, Option(metavar="SECONDS", help="Reconnect if no data arrives for this long.")] = 30.0,
+    max_size: Annotated[
+        str | None,
+        Option(metavar="SIZE", help="Refuse larger files.", show_default="twice the known size, or 64GiB"),
+    ] = None,
     force: Annotated[bool, Option("--force", help="Download files again that are already there.")] = False,
     no_verify: Annotated[bool, Option("--no-verify", help="Do not verify checksums.")] = False,
     as_json: _arguments.Json = False,
@@ -239,7 +242,10 @@ def download(
     """Download public vectors and dictionaries, and print the paths of the files.
 
     If a download is interrupted, run the same command again to resume it. Files that are already there are not
-    downloaded again. The environment variable FIPP_MIRROR names a mirror that has each file at MIRROR/HOST/PATH.
+    downloaded again, but compared with their checksums: with published ones, or with those of the first download, which
+    are kept beside the files.
+
+    The environment variable FIPP_MIRROR names a mirror that has each file at MIRROR/HOST/PATH.
     """
     from fipp.datasets import download, find_data_set
 
@@ -254,7 +260,15 @@ def download(
     for data_set in data_sets:
         report.note(f"{data_set.name}: {data_set.title}; licence: {data_set.licence}, see {data_set.homepage}")
         with report.progress(f"downloading {data_set.name}") as progress:
-            paths = download(data_set.name, output, progress, timeout=timeout, verify=not no_verify, force=force)
+            paths = download(
+                data_set.name,
+                output,
+                progress,
+                timeout=timeout,
+                max_size=max_size,
+                verify=not no_verify,
+                force=force,
+            )
         _console.written.extend(paths)
         files = [{"path": str(path), "bytes": path.stat().st_size} for path in paths]
         results.append({"name": data_set.name, "licence": data_set.licence, "files": files})
@@ -291,5 +305,5 @@ def _list_files(data_sets: list[Any], as_json: bool) -> None:
     table = _console.table("file", "address", "checksum")
     for data_set in data_sets:
         for file in data_set.files:
-            table.add_row(file.path, file.url, file.checksum or "none known")
+            table.add_row(file.path, file.url, file.checksum or "none published")
     _console.show(table)

@@ -147,19 +147,15 @@ def _report(vectors: Path, measured: _Measured, as_json: bool, show: Callable[[_
 
 
 def _show_similarity(measured: dict[Path, dict[str, SimilarityResult]]) -> None:
-    from rich.text import Text
-
     table = _console.table("set", "vectors", "Spearman", "Pearson", "pairs found")
     for path, found in measured.items():
         for space, result in found.items():
             coverage = _console.share(result.pairs, result.total)
-            table.add_row(Text(path.name), space, f"{result.spearman:.4f}", f"{result.pearson:.4f}", coverage)
+            table.add_row(path.name, space, f"{result.spearman:.4f}", f"{result.pearson:.4f}", coverage)
     _console.show(table)
 
 
 def _show_analogies(measured: dict[Path, dict[str, AnalogyResult]]) -> None:
-    from rich.text import Text
-
     def scores(correct: int, questions: int, total: int) -> tuple[str, str, str]:
         accuracy = f"{correct / questions:.4f}" if questions else "-"
         return accuracy, f"{correct:,}", _console.share(questions, total)
@@ -167,9 +163,9 @@ def _show_analogies(measured: dict[Path, dict[str, AnalogyResult]]) -> None:
     table = _console.table("set", "section", "vectors", "accuracy", "right", "questions found")
     for path, found in measured.items():
         for space, result in found.items():
-            table.add_row(Text(path.name), "all", space, *scores(result.correct, result.questions, result.total))
+            table.add_row(path.name, "all", space, *scores(result.correct, result.questions, result.total))
         sections = list(next(iter(found.values())).sections)
         for section in sections if len(sections) > 1 else ():
             for space, result in found.items():
-                table.add_row("", Text(section), space, *scores(*result.sections[section]))
+                table.add_row("", section, space, *scores(*result.sections[section]))
     _console.show(table)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 import zlib
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from fipp._progress import Progress, Steps
-from fipp.datasets._fetch import fetch, has_checksum
-from fipp.datasets._registry import find_data_set
+from fipp.datasets._fetch import LARGEST, checksum_of, fetch, has_checksum
+from fipp.datasets._registry import RemoteFile, find_data_set
 from fipp.exceptions import FippError
 from fipp.io import atomic_path, cache_folder
-
-LARGEST_MEMBER = 64 << 30
-"""The most bytes that a member of an archive may have, decompressed."""
+from fipp.linalg import parse_memory
 
 _BLOCK = 1 << 20
 _ENCRYPTED = 0x1
@@ -28,13 +27,15 @@ def download(
     *,
     base_url: str | None = None,
     timeout: float = 30.0,
+    max_size: int | str | None = None,
     verify: bool = True,
     force: bool = False,
 ) -> list[Path]:
     """Download a public data set, unless it is already there, and return the paths of its files.
 
     An interrupted download resumes the next time. A file gets its final name only when it is complete and, if a
-    checksum is known, matches it. Files are not converted.
+    checksum is known, matches it. If none is known, the SHA-256 sum of the first download is kept beside the file as
+    ``NAME.sha256``, in the format of ``sha256sum``, and later calls compare with that. Files are not converted.
 
     Parameters
     ----------
@@ -51,9 +52,13 @@ def download(
         A mirror that has each file ``https://HOST/PATH`` as ``base_url/HOST/PATH``. None means the environment variable
         ``FIPP_MIRROR``, or the public address if it is not set.
     timeout : float, default=30.0
-        Seconds without a byte after which a connection is considered lost and tried again.
+        Seconds without a byte after which a connection is considered lost and tried again. A server that sends less
+        than 1,000 bytes per second for four times as long is given up; the next call resumes.
+    max_size : int, str or None, default=None
+        The largest file to accept, such as ``"10GB"``. None means twice the size in the registry, or 64 GiB if that
+        does not know it.
     verify : bool, default=True
-        Whether to compare known checksums.
+        Whether to compare checksums.
     force : bool, default=False
         Whether to download files again that are already there.
 
@@ -83,20 +88,52 @@ def download(
     archives: set[Path] = set()
     for file in data_set.files:
         target = base / file.path
-        checksum = file.checksum if verify else None
+        checksum = (file.checksum or _recorded(target)) if verify else None
         if not force and _is_there(target, checksum):
             continue
-        _make_folder(target.parent)
-        url = address(file.url, mirror)
+        _make_folder(target.parent, private=folder is None)
+        url, largest = address(file.url, mirror), _largest(file, max_size)
         if file.member is None:
-            fetch(url, target, checksum=checksum, timeout=timeout, replace=force, progress=progress)
-            continue
-        # Keep the archive: other members may be wanted later, and the transfer takes longest.
-        archive = target.with_name(Path(urlsplit(file.url).path).name)
-        fetch(url, archive, timeout=timeout, replace=force and archive not in archives, progress=progress)
-        archives.add(archive)
-        extract(archive, file.member, target, checksum=checksum, progress=progress)
+            fetch(url, target, checksum=checksum, timeout=timeout, largest=largest, replace=force, progress=progress)
+        else:
+            # Keep the archive: other members may be wanted later, and the transfer takes longest.
+            archive = target.with_name(Path(urlsplit(file.url).path).name)
+            again = force and archive not in archives
+            fetch(url, archive, timeout=timeout, largest=largest, replace=again, progress=progress)
+            archives.add(archive)
+            extract(archive, file.member, target, checksum=checksum, progress=progress)
+        if file.checksum is None:
+            _record(target)
     return [base / file.path for file in data_set.files]
+
+
+def _largest(file: RemoteFile, max_size: int | str | None) -> int:
+    if max_size is None:
+        return LARGEST if file.size is None else 2 * file.size
+    try:
+        return parse_memory(max_size)
+    except FippError:
+        raise FippError(f"max_size (--max-size) {max_size!r} is not a size; write it like '10GB'") from None
+
+
+def _record_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.sha256")
+
+
+def _record(target: Path) -> None:
+    """Keep the checksum of a file that nobody has published one for."""
+    digest = checksum_of(target).partition(":")[2]
+    with atomic_path(_record_of(target)) as temporary:
+        temporary.write_text(f"{digest}  {target.name}\n", encoding="utf-8")
+
+
+def _recorded(target: Path) -> str | None:
+    """Return the checksum that was kept when a file was first downloaded; None if there is none."""
+    try:
+        digest = _record_of(target).read_text(encoding="utf-8").partition(" ")[0]
+    except (OSError, UnicodeDecodeError):
+        return None
+    return f"sha256:{digest}" if re.fullmatch("[0-9a-f]{64}", digest) else None
 
 
 def default_folder() -> Path:
@@ -122,15 +159,19 @@ def _is_there(target: Path, checksum: str | None) -> bool:
         raise FippError(f"{target} exists and is not a file")
     if checksum is not None and not has_checksum(target, checksum):
         raise FippError(
-            f"{target} exists but is not the public file: its checksum is not {checksum}. Move it away, or replace "
+            f"{target} exists but is not the file that was published or first downloaded: its checksum is not "
+            f"{checksum}. Move it away, or replace "
             "it with --force; --no-verify accepts it"
         )
     return True
 
 
-def _make_folder(folder: Path) -> None:
+def _make_folder(folder: Path, private: bool) -> None:
+    """Make a folder and those above it; nobody else may look into private ones, such as the cache folder."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        for each in reversed(missing or [folder]):
+            each.mkdir(0o700 if private else 0o777, exist_ok=True)
     except OSError as error:
         raise FippError(
             f"cannot create the folder {folder}: {error.strerror}; choose another folder with --output"
@@ -143,7 +184,7 @@ def extract(
     target: Path,
     *,
     checksum: str | None = None,
-    largest: int = LARGEST_MEMBER,
+    largest: int = LARGEST,
     progress: Progress | None = None,
 ) -> None:
     """Write one member of a zip archive to ``target``, but no more bytes than it declares.

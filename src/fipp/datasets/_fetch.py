@@ -5,6 +5,7 @@ again; filelock leaves a lock file beside every download; requests would replace
 errors to retry, which redirects to refuse, which part of which version was sent.
 
 The bytes received so far are in ``.NAME.part`` beside the file; ``.NAME.part.json`` records the version they belong to.
+They are resumed only with bytes that the server says are of the same version, or if a checksum would reveal a mixture.
 The part is locked while it is written, so that a second download of the same file waits for the first and uses it.
 """
 
@@ -25,6 +26,8 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
@@ -45,6 +48,12 @@ ATTEMPTS = 4
 PAUSE = 1.0
 """Seconds before the second attempt, doubled for each further one."""
 
+LARGEST = 64 << 30
+"""The most bytes that a file may have, unless its size is known or the user says otherwise."""
+
+SLOWEST = 1000
+"""Bytes per second below which a transfer is given up; measured over `ATTEMPTS` timeouts."""
+
 _BLOCK = 1 << 18
 _SECONDS_BETWEEN_LOOKS = 0.1
 _DIGITS = "[0-9]{1,18}"
@@ -58,20 +67,22 @@ def fetch(
     *,
     checksum: str | None = None,
     timeout: float = 30.0,
+    largest: int = LARGEST,
     replace: bool = False,
     progress: Progress | None = None,
 ) -> None:
     """Download ``url`` to ``target``; afterwards the file is complete and has the checksum, or does not exist.
 
     The folder must exist. An existing file is kept unless ``replace``. ``checksum`` is such as ``"sha256:e3b0…"``;
-    ``timeout`` is the number of seconds without a byte after which a connection is considered lost.
+    ``timeout`` is the number of seconds without a byte after which a connection is considered lost. A file of more than
+    ``largest`` bytes is refused, and so is a body that is longer than announced.
     """
     target = Path(os.path.realpath(target))  # keep a symbolic link
     part = target.with_name(f".{target.name}.part")
     with _writing(target), _own(part, target, replace) as file:
         if file is None:
             return
-        transfer = _Transfer(url, part, file, timeout, checksum is not None, progress)
+        transfer = _Transfer(url, part, file, timeout, largest, checksum is not None, progress)
         transfer.run()
         if checksum is not None:
             _check(url, part, checksum, transfer)
@@ -84,18 +95,18 @@ def fetch(
 
 def has_checksum(path: Path, checksum: str) -> bool:
     """Return whether a file has a checksum such as ``"sha256:e3b0…"``."""
-    return _sum(path, checksum) == checksum.lower()
+    return checksum_of(path, checksum.partition(":")[0]) == checksum.lower()
 
 
-def _sum(path: Path, checksum: str) -> str:
-    algorithm = checksum.partition(":")[0]
+def checksum_of(path: Path, algorithm: str = "sha256") -> str:
+    """Return the checksum of a file, such as ``"sha256:e3b0…"``."""
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, lambda: hashlib.new(algorithm, usedforsecurity=False))
     return f"{algorithm}:{digest.hexdigest()}"
 
 
 def _check(url: str, part: Path, checksum: str, transfer: _Transfer) -> None:
-    found = _sum(part, checksum)
+    found = checksum_of(part, checksum.partition(":")[0])
     if found != checksum.lower():
         transfer.restart()  # an empty part is removed
         raise FippError(
@@ -112,12 +123,14 @@ class _Transfer:
     part: Path
     file: BinaryIO
     timeout: float
+    largest: int
     can_be_checked: bool
     progress: Progress | None
 
     def run(self) -> None:
         """Receive all missing bytes; raise a FippError if that is not possible."""
         failures, most = 0, self._size()
+        self._since, self._received = time.monotonic(), 0
         while True:
             try:
                 self._attempt()
@@ -151,17 +164,18 @@ class _Transfer:
         if total is not None and start == total:
             return
         with open_url(self.url, start, version, self.timeout) as answer:
-            if answer.start != start or (start and answer.total != total):
+            if start and (answer.start, answer.total, answer.version) != (start, total, version):
                 # The server cannot resume, or the file has changed.
-                start = answer.start
-                if start:
-                    self.restart()
-                    raise Cut("the server sent another part than requested")
+                start = 0
+            if answer.start != start:
+                self.restart()
+                raise Cut("the server sent another part or another version than requested")
             if not (answer.has_known_end or self.can_be_checked):
                 raise FippError(
                     f"{self.url}: the server does not say how long the file is, so an incomplete download could not be "
                     "detected; download it by other means"
                 )
+            self._check_size(answer.total or 0)
             self.file.truncate(start)
             self.file.seek(start)
             self._note(answer)
@@ -175,11 +189,48 @@ class _Transfer:
         steps(done)
         try:
             for block in answer.blocks(_BLOCK):
+                self._check_length(steps.done + len(block), answer.total)
                 self.file.write(block)
                 steps(len(block))
+                self._check_pace(len(block))
+        except Cut:
+            if steps.done != answer.total:  # everything is here; the server only did not hang up
+                raise
         finally:
             self.file.flush()
         return steps.done
+
+    def _check_length(self, done: int, total: int | None) -> None:
+        """Refuse more bytes than announced: the file or what was said of it is wrong."""
+        self._check_size(done)
+        if total is not None and done > total:
+            self.restart()
+            raise FippError(
+                f"{self.url}: the server sends more than the {total:,} bytes that it announced, and the file was not "
+                "kept; try again later, or use a mirror (FIPP_MIRROR)"
+            )
+
+    def _check_size(self, size: int) -> None:
+        if size > self.largest:
+            self.restart()
+            raise FippError(
+                f"{self.url} has more than the {self.largest:,} bytes that were expected at most, and was not kept; if "
+                "that is right, allow more with --max-size"
+            )
+
+    def _check_pace(self, count: int) -> None:
+        """Give up a transfer that would never end because the server sends a few bytes at a time."""
+        self._received += count
+        seconds = time.monotonic() - self._since
+        if seconds < ATTEMPTS * self.timeout:
+            return
+        if self._received < SLOWEST * seconds:
+            raise FippError(
+                f"{self.url}: the server sent only {self._received:,} bytes in {seconds:.0f} seconds. The bytes "
+                "received are kept, and the same command resumes from there; a longer --timeout or a mirror "
+                "(FIPP_MIRROR) may help"
+            )
+        self._since, self._received = time.monotonic(), 0
 
     def _state(self) -> tuple[int, str | None, int | None]:
         """Return the size of the part, its version and the total size; drop a part that cannot be resumed."""
@@ -202,6 +253,7 @@ class _Transfer:
 
     def _note(self, answer: Answer) -> None:
         notes = {"url": self.url, "version": answer.version, "total": answer.total}
+        self.forget()  # what is there may be a link to another file
         self._notes.write_text(json.dumps(notes), encoding="utf-8")
 
     def _ensure_room(self, total: int | None, done: int) -> None:
@@ -302,12 +354,11 @@ class Answer:
             self.start = int(match[1])
             self.total = _number(match[2]) if match[2] != "*" else None if length is None else self.start + length
         self.has_known_end = self.total is not None or headers.get("Transfer-Encoding", "").lower() == "chunked"
-        etag = headers.get("ETag", "")
-        # A weak tag promises an equivalent file, not the same bytes.
-        self.version: str | None = etag if etag.startswith('"') else headers.get("Last-Modified")
+        self.version = _version(headers)
 
     def blocks(self, size: int) -> Iterator[bytes]:
-        """Yield the bytes as they arrive; a short answer just ends."""
+        """Yield the bytes as they arrive until the server hangs up, also those after the end that it announced."""
+        self._response.length = None
         with _cuts(self._response.url):
             while block := self._response.read1(size):
                 yield block
@@ -386,6 +437,19 @@ def _refused(url: str, code: int, reason: str) -> Exception:
     if code in {404, 410}:
         return FippError(f"{url} does not exist ({code}): check the name; `fipp download --list` shows all addresses")
     return FippError(f"{url}: the server refused the request ({code} {reason})")
+
+
+def _version(headers: Any) -> str | None:
+    """Return what identifies the very bytes of a file, as `If-Range` accepts it; None if nothing does."""
+    etag = headers.get("ETag", "")
+    if etag.startswith('"'):  # a weak tag promises an equivalent file, not the same bytes
+        return str(etag)
+    changed, now = headers.get("Last-Modified"), headers.get("Date")
+    with suppress(TypeError, ValueError):
+        # A file that was changed within the last second may change again within the same second.
+        if parsedate_to_datetime(now) - parsedate_to_datetime(changed) > timedelta(seconds=1):
+            return str(changed)
+    return None
 
 
 def _number(text: str | None) -> int | None:

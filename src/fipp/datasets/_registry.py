@@ -2,6 +2,7 @@
 
 Checksums are those that others have published: the MD5 sums of the wiki vectors in babylonhealth/fastText_multilingual,
 and the SHA-1 sums of the GloVe files in Apache MXNet. They detect damaged files; HTTPS protects against forged ones.
+Nobody has published checksums of the others: ``checksum`` is None, and `download` keeps those of the first download.
 
 Licences are those that the publishers state for the data: CC BY-SA 3.0 on fastText's pages, the PDDL on GloVe's page.
 The repository of XLING and the page of SimLex-999 state none, which is "unknown" here.

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.evaluate._similarity import MAX_BYTES, Aligned, Side, side_of
+from fipp.evaluate._similarity import Aligned, Side, side_of
 from fipp.exceptions import FippError, warn
-from fipp.io import MALFORMED, Inspector, Vectors, counted, read_batches
+from fipp.io import MALFORMED, Inspector, Vectors, counted, read_lines
 from fipp.linalg import rows_per_block, unit_rows
 from fipp.retrieve import check_count
 
@@ -177,7 +177,9 @@ def cross_analogies(
     return _complete(*sides, slice(2, 3), questions, method, limit, max_memory)
 
 
-def load_analogies(path: str | os.PathLike[str], *, strict: bool = False) -> list[Analogy]:
+def load_analogies(
+    path: str | os.PathLike[str], *, strict: bool = False, max_bytes: int | float | str | None = None
+) -> list[Analogy]:
     r"""Read analogies in Google's layout: four words per line, and lines ``: name`` that begin a section.
 
     Parameters
@@ -186,6 +188,8 @@ def load_analogies(path: str | os.PathLike[str], *, strict: bool = False) -> lis
         The file, compressed or not.
     strict : bool, default=False
         Refuse a file with a line that is neither; otherwise a warning says how many were skipped.
+    max_bytes : int or str, optional
+        Refuse a file that takes more memory than this, as in `Vectors.load`.
 
     Returns
     -------
@@ -202,8 +206,7 @@ def load_analogies(path: str | os.PathLike[str], *, strict: bool = False) -> lis
     path = Path(path)
     inspector = Inspector(path, strict)
     section, analogies = "", []
-    every_line = (line.strip() for batch in read_batches(path, MAX_BYTES) for line in batch)
-    for number, raw in enumerate(every_line, 1):
+    for number, raw in enumerate(map(bytes.strip, read_lines(path, max_bytes)), 1):
         text = inspector.decode(raw, f"line {number}")
         words = text.split("\t") if text.count("\t") == 3 else text.split()
         if text.startswith(":"):

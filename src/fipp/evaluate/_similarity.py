@@ -13,10 +13,7 @@ from numpy.typing import NDArray
 
 from fipp.aligners import BaseAligner
 from fipp.exceptions import FippError, warn
-from fipp.io import MALFORMED, Inspector, Vectors, counted, layout_of, number_of, read_batches
-
-MAX_BYTES = 1 << 28
-"""The largest file of word similarity or analogies, decompressed."""
+from fipp.io import MALFORMED, Inspector, Vectors, counted, layout_of, number_of, read_lines
 
 SimilarityItems = str | os.PathLike[str] | Iterable[tuple[str, str, float]]
 
@@ -193,7 +190,9 @@ def similarity_before_after(alignment: Aligned, items: SimilarityItems, side: st
     return BeforeAfter(similarity(mapped.vectors, items), _agreement(mapped, mapped, items))
 
 
-def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> list[ScoredPair]:
+def load_similarity(
+    path: str | os.PathLike[str], *, strict: bool = False, max_bytes: int | float | str | None = None
+) -> list[ScoredPair]:
     r"""Read a file of word similarity: two words and a score per line.
 
     Columns may be separated by tabs, commas, semicolons or white space. A column of row numbers before the words,
@@ -206,6 +205,8 @@ def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> li
         The file, compressed or not.
     strict : bool, default=False
         Refuse a file with a line that cannot be used; otherwise a warning says how many were skipped.
+    max_bytes : int or str, optional
+        Refuse a file that takes more memory than this, as in `Vectors.load`.
 
     Returns
     -------
@@ -226,11 +227,10 @@ def load_similarity(path: str | os.PathLike[str], *, strict: bool = False) -> li
     """
     path = Path(path)
     inspector = Inspector(path, strict)
-    every_line = (line for batch in read_batches(path, MAX_BYTES) for line in batch)
     lines = [
         # A header may begin with an empty field, so only the end is stripped.
         (number, inspector.decode(line.rstrip(b"\r"), f"line {number}"))
-        for number, line in enumerate(every_line, 1)
+        for number, line in enumerate(read_lines(path, max_bytes), 1)
         if line.strip() and not line.startswith(b"#")
     ]
     # A header whose first field is empty, above row numbers, does not look like a pair.
@@ -286,6 +286,8 @@ def _agreement(first: Side, second: Side, items: SimilarityItems) -> SimilarityR
         )
     cosines = _cosines(first.rows(rows[found]), second.rows(other_rows[found]))
     human = np.array(scores, dtype=np.float64)[found]
+    if not np.isfinite(human).all():
+        raise FippError("the scores of pairs of words must be finite numbers")
     varies = np.ptp(cosines) > 0 and np.ptp(human) > 0
     spearman, pearson = (
         float(correlation(cosines, human).statistic) if varies else float("nan")
@@ -296,9 +298,16 @@ def _agreement(first: Side, second: Side, items: SimilarityItems) -> SimilarityR
 
 def _cosines(first: NDArray, second: NDArray) -> NDArray[np.float64]:
     """Return the cosine of each row with the same row of the other; 0 if one of them is zero."""
-    first, second = first.astype(np.float64), second.astype(np.float64)
+    first, second = (_of_largest_1(rows.astype(np.float64)) for rows in (first, second))
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     products: NDArray[np.float64] = np.einsum("ij,ij->i", first, second)
     cosines = np.divide(products, norms, out=np.zeros(len(norms)), where=norms > 0)
     # The cosine of any word with itself is 1; without rounding, errors in the last digit would rank such pairs.
     return cosines.round(12)
+
+
+def _of_largest_1(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale each row so that its largest number is about 1 and no square leaves the range of float64."""
+    # By a power of two, which changes no digit.
+    exponents = np.frexp(np.abs(rows).max(axis=1))[1]
+    return np.ldexp(rows, -exponents[:, None])

@@ -45,7 +45,7 @@ def bootstrap_interval(
     if not 0 < level < 1:
         raise FippError(f"level must lie between 0 and 1, such as 0.95, not {level!r}")
     n, n_resamples = len(columns[0]), check_count(n_resamples, "n_resamples")
-    if n == 1:  # scipy refuses a single query
+    if n == 1 or n_resamples == 1:  # scipy has no interval for these
         return Interval(*[float(statistic(*columns, axis=-1))] * 2)
     ends = stats.bootstrap(
         columns,

@@ -229,7 +229,6 @@ def _score(name: str, aligner: BaseAligner, record: Record, setting: Setting) ->
         name=name,
         aligner=format_value(aligner),
         pairs=taken,
-        same_dimensions=aligner.same_dimensions,
         results=results,
         warnings=tuple(record.get("warnings", ())),
         **{field: record.get(field) for field in ("seconds", "memory", "error")},

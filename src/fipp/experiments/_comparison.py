@@ -22,7 +22,7 @@ _SIGNIFICANT = 0.05
 _RESAMPLES = 2000
 _SHOWN = {"map": "MAP", "p@1": "P@1"}
 _COLUMNS = [(measure, retrieval) for measure in _SHOWN for retrieval in RETRIEVALS]
-_DESCRIBED = ("name", "aligner", "pairs", "same_dimensions", "seconds", "memory", "error")
+_DESCRIBED = ("name", "aligner", "pairs", "seconds", "memory", "error")
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,6 @@ class MethodScore:
         The class with its settings.
     pairs : {"seed", "identical words", "words spelled alike", "none"}
         What it learned from.
-    same_dimensions : bool
-        Whether it needs as many dimensions on both sides.
     results : dict of str to BLIResult
         Under ``"cosine"`` and ``"csls"``; empty if it failed.
     seconds : float or None
@@ -86,7 +84,6 @@ class MethodScore:
     name: str
     aligner: str
     pairs: str
-    same_dimensions: bool
     results: Mapping[str, BLIResult] = field(default_factory=dict, repr=False)
     seconds: float | None = None
     memory: int | None = None
@@ -188,13 +185,12 @@ class MethodComparison:
                 None if score.seconds is None else Figure(f"{score.seconds:.1f}"),
                 None if score.memory is None else Figure(f"{score.memory / 1e6:,.0f}"),
                 score.pairs,
-                "equal" if score.same_dimensions else "any",
                 *([score.error or ""] if failed else []),
             ]
             for score in self.scores
         ]
         header = ["method", *(f"{_SHOWN[measure]} {RETRIEVALS[retrieval]}" for measure, retrieval in _COLUMNS)]
-        header += ["s", "MB", "pairs", "dimensions", *(["failed"] if failed else [])]
+        header += ["s", "MB", "pairs", *(["failed"] if failed else [])]
         return Table("methods", "", title, header, rows)
 
     def _figure(self, score: MethodScore, measure: str, retrieval: str) -> Value:
@@ -215,7 +211,7 @@ class MethodComparison:
         """Return one line per method."""
         names = [f"{measure}_{RETRIEVALS[retrieval].lower()}" for measure, retrieval in _COLUMNS]
         parts = [f"{name}{part}" for name in names for part in ("", "_low", "_high", "_p")]
-        further = ["seconds", "memory", "pairs", "same_dimensions", "error"]
+        further = ["seconds", "memory", "pairs", "error"]
         rows = []
         for score in self.scores:
             figures = [None] * len(parts) if score.error else [x for c in _COLUMNS for x in self._numbers(score, *c)]

@@ -5,6 +5,7 @@ Each result is written as soon as it is known, so that an interrupted run can be
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -17,7 +18,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from fipp._progress import Progress
 from fipp.exceptions import FippError, FippWarning
+from fipp.io import explain_failure
 from fipp.linalg import n_threads
 
 Cell = TypeVar("Cell")
@@ -153,13 +155,17 @@ def appending(path: str | os.PathLike[str] | None) -> Iterator[Callable[[Record]
     if path is None:
         yield lambda record: None
         return
-    _drop_incomplete_line(Path(path))
-    with open(path, "ab") as file:
+    with ExitStack() as stack:
+        with explain_failure(path):
+            _drop_incomplete_line(Path(path))
+            file = stack.enter_context(open(path, "ab", buffering=0))
 
         def keep(record: Record) -> None:
-            file.write(json.dumps(record, ensure_ascii=False, sort_keys=True).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+            line = json.dumps(record, ensure_ascii=False, sort_keys=True).encode() + b"\n"
+            with explain_failure(path):
+                if file.write(line) < len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file.fileno())
 
         yield keep
 

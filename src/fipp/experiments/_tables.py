@@ -1,15 +1,25 @@
-"""Tables, and how they are written: as Markdown, CSV, LaTeX or JSON."""
+"""Tables, and how they are written: as Markdown, CSV, LaTeX or JSON.
+
+Cells may hold words, names of files and reasons of failure. In every format they are shown and never obeyed.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from fipp._printable import printable
 from fipp.exceptions import FippError
+
+_FORMULA = re.compile(r"\s*[-=+@－＝＋＠]")
+_NUMBER = re.compile(r"[-+]?[0-9][0-9,]*(\.[0-9]+)?")
+# HTML, links, code, bold text and the borders of cells.
+_MARKDOWN = re.compile(r"[\\`*<&\[|]")
 
 FORMATS = ("markdown", "csv", "latex", "json")
 
@@ -73,14 +83,21 @@ def render(tables: Sequence[Table], format: str = "markdown") -> str:
 
 def to_json(value: Any) -> str:
     """Return a value as readable JSON."""
-    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+    return printable(json.dumps(value, ensure_ascii=False, indent=1) + "\n", lines=True)
 
 
 def to_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV."""
+    """Return rows as CSV; text that a spreadsheet would take for a formula begins with an apostrophe."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    csv.writer(text, lineterminator="\n").writerows([_csv_cell(cell) for cell in row] for row in [header, *rows])
     return text.getvalue()
+
+
+def _csv_cell(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    text = printable(cell)
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def _figures(table: Table) -> list[list[object]]:
@@ -127,16 +144,19 @@ def _numeric(table: Table) -> list[bool]:
 
 
 def _markdown(table: Table) -> str:
+    def escaped(text: str) -> str:
+        return _MARKDOWN.sub(r"\\\g<0>", printable(text))
+
     def cell(value: str) -> str:
-        text = value.replace("|", r"\|")
-        return f"**{text}**" if _is_strong(value) else text
+        return f"**{escaped(value)}**" if _is_strong(value) else escaped(value)
 
     def line(values: Sequence[str]) -> str:
         return "| " + " | ".join(map(cell, values)) + " |"
 
     rule = "|---" + "".join("|---:" if numeric else "|---" for numeric in _numeric(table)[1:]) + "|"
-    notes = [text for note in _notes(table) for text in (note, "")]
-    return "\n".join([f"## {table.title}", "", line(table.header), rule, *map(line, _cells(table)), "", *notes])
+    head = [f"## {escaped(table.title)}", ""]
+    notes = [text for note in _notes(table) for text in (escaped(note), "")]
+    return "\n".join([*head, line(table.header), rule, *map(line, _cells(table)), "", *notes])
 
 
 _LATEX = {"\\": r"\textbackslash{}", **{sign: f"\\{sign}" for sign in "&%$#_{}"}, "~": r"\textasciitilde{}"}
@@ -145,7 +165,7 @@ _LATEX |= {"^": r"\textasciicircum{}", "→": r"$\to$", "–": "--", "≈": r"$\
 
 def _latex(table: Table) -> str:
     def escaped(text: str) -> str:
-        return "".join(_LATEX.get(sign, sign) for sign in text)
+        return "".join(_LATEX.get(sign, sign) for sign in printable(text))
 
     def cell(value: str) -> str:
         return rf"\textbf{{{escaped(value)}}}" if _is_strong(value) else escaped(value)

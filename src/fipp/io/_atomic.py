@@ -1,39 +1,94 @@
-"""Writing a file beside its target and moving it there when it is complete."""
+"""Writing a file beside its target and moving it there when it is complete.
+
+A writer holds a lock on its temporary file, which the system releases however the process ends. The next writer to the
+same target removes temporary files that nobody has locked: their writers were killed. Windows cannot move a file that
+is open, and thus locked, so that nothing is removed there.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fipp.exceptions import FippError
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_FAR_BEHIND_THE_DATA = 1 << 62
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file would be larger than the system allows",
+    errno.EROFS: "the disk can only be read",
+}
+
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield an empty temporary file beside ``path``; move it there if the block succeeds, otherwise remove it.
 
-    Readers see the old file or the new one, never half of one. A symbolic link and the file's permissions are kept.
+    Readers see the old file or the new one, never half of one. A symbolic link and the file's permissions are kept. If
+    the disk is full, or writing fails in another way, a FippError names ``path``.
     """
-    target = _resolve_target(path)
-    temporary = _create_beside(target)
-    try:
+    target = resolve_target(path)
+    with explain_failure(path), temporary_file(target) as temporary:
         yield temporary
-        if target.exists():
-            shutil.copymode(target, temporary)
+        keep_permissions(target, temporary)
         flush_to_disk(temporary)
         os.replace(temporary, target)
-    except BaseException:  # an interrupt must not leave litter either
+        flush_folder(target.parent)
+
+
+@contextmanager
+def explain_failure(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn an error of the system while ``path`` is written into a FippError that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise FippError(f"cannot write {path}: {_REASONS.get(error.errno or 0, error.strerror or error)}") from error
+
+
+@contextmanager
+def temporary_file(target: Path) -> Iterator[Path]:
+    """Yield a new empty file beside ``target``, locked by this process; what is left of it at the end is removed."""
+    _sweep(target)
+    temporary, descriptor = _create_beside(target)
+    if sys.platform == "win32":
+        os.close(descriptor)
+    try:
+        yield temporary
+    finally:  # also after an interrupt
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise
-    # The move is recorded in the folder itself. Windows cannot open a folder, and does not need this.
-    if hasattr(os, "O_DIRECTORY"):
-        with suppress(OSError):
-            flush_to_disk(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+        if sys.platform != "win32":
+            os.close(descriptor)
+
+
+def resolve_target(path: str | os.PathLike[str]) -> Path:
+    """Return the file that a writer to ``path`` replaces; raise a FippError if it cannot be replaced."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FippError(f"cannot write {path}: the folder {target.parent} does not exist")
+    # Moving a file over /dev/null or a pipe would replace the device itself.
+    if target.exists() and not target.is_file():
+        raise FippError(f"cannot write {path}: it exists and is not a regular file")
+    return target
+
+
+def keep_permissions(target: Path, temporary: Path) -> None:
+    """Give ``temporary`` the permissions of the file that it will replace."""
+    with suppress(FileNotFoundError):  # nothing is replaced
+        shutil.copymode(target, temporary)
 
 
 def flush_to_disk(path: Path, flags: int = os.O_RDWR) -> None:
@@ -45,21 +100,71 @@ def flush_to_disk(path: Path, flags: int = os.O_RDWR) -> None:
         os.close(descriptor)
 
 
-def _resolve_target(path: str | os.PathLike[str]) -> Path:
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FippError(f"cannot write {path}: the folder {target.parent} does not exist")
-    # Moving a file over /dev/null or a pipe would replace the device itself.
-    if target.exists() and not target.is_file():
-        raise FippError(f"cannot write {path}: it exists and is not a regular file")
-    return target
+def flush_folder(folder: Path) -> None:
+    """Wait until the names in a folder would survive a power cut."""
+    if hasattr(os, "O_DIRECTORY"):  # Windows cannot open a folder, and does not need this
+        with suppress(OSError):
+            flush_to_disk(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
-def _create_beside(target: Path) -> Path:
-    # Not tempfile.mkstemp: it makes files that only their owner can read, and the target would inherit that.
-    temporary = target.with_name(f".{target.name[:60]}.{secrets.token_hex(6)}.part")
+def lock(descriptor: int, *, wait: bool) -> bool:
+    """Lock an open file until it is closed; return False if another process has it, or if there are no locks here."""
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except OSError as error:
-        raise FippError(f"cannot write in the folder {target.parent}: {error.strerror}") from error
-    return temporary
+        if sys.platform == "win32":
+            os.lseek(descriptor, _FAR_BEHIND_THE_DATA, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _create_beside(target: Path) -> tuple[Path, int]:
+    """Return a new file and its descriptor, which holds a lock."""
+    while True:
+        # Not tempfile.mkstemp: it makes files that only their owner can read, and the target would inherit that.
+        temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(6)}.part")
+        try:
+            descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        except OSError as error:
+            reason = _REASONS.get(error.errno or 0, error.strerror)
+            raise FippError(f"cannot write in the folder {target.parent}: {reason}") from error
+        # Another process may have found the file before it was locked, and removed it.
+        lock(descriptor, wait=True)
+        if is_same_file(descriptor, temporary):
+            return temporary, descriptor
+        os.close(descriptor)
+
+
+def is_same_file(descriptor: int, path: Path) -> bool:
+    """Return whether ``path`` still names the open file."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _sweep(target: Path) -> None:
+    """Remove the temporary files that killed writers to ``target`` left: those that nobody has locked."""
+    if sys.platform == "win32":
+        return
+    pattern = re.compile(re.escape(_prefix(target)) + r"[0-9a-f]{12}\.part")
+    with suppress(OSError):
+        for entry in os.scandir(target.parent):
+            if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    _remove_abandoned(Path(entry.path))
+
+
+def _remove_abandoned(part: Path) -> None:
+    descriptor = os.open(part, os.O_RDWR)
+    try:
+        if lock(descriptor, wait=False):
+            part.unlink()  # its name is never used twice, so that this cannot be the file of another writer
+    finally:
+        os.close(descriptor)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:60]}."

@@ -1,9 +1,17 @@
 """Loading vectors: parsed once, then stored in a form that can be mapped into memory the next time.
 
-A cache file holds a JSON header with its checksum, the words as one text, and the matrix, which begins at a multiple
-of the page size. It is used only for the very file it was made from: the same path, size and times (including the time
-of the last change of any kind, which no program can set back) and the same bytes in samples from the beginning, the end
-and between. A cache file with any defect is ignored and written again.
+A cache file holds a JSON header with its checksum, the words as one text, the matrix, which begins at a multiple of the
+page size, and the checksums of all its blocks, which are compared whenever it is loaded. It is used only for the very
+file it was made from: the same path, device, inode, size and times (including the time of the last change of any kind,
+which no program can set back) and the same bytes in samples from the beginning, the end and between. A cache file with
+any defect is ignored and written again. The folder is made private to the user, and so are the files in it; a folder or
+file that belongs to another user, or a symbolic link, is never used.
+
+What cannot be guaranteed: a change of a file whose times stay the same is noticed only if it falls into a sample. That
+takes a file system that does not record when a file is changed (in memory, such as tmpfs, through a memory map; on some
+network drives) or someone who can set the clock or write to the disk itself. Checksums find accidents; against programs
+that run as the same user nothing protects a cache, nor the file itself. On Windows, the permissions of the folder are
+those of the user's profile.
 """
 
 from __future__ import annotations
@@ -12,25 +20,29 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import sys
 import time
 import zlib
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from fipp._version import __version__
 from fipp.exceptions import FippError
-from fipp.io._atomic import atomic_path
+from fipp.io._atomic import atomic_path, flush_to_disk
 from fipp.io._report import Finding, Kind, LoadReport, counted
 from fipp.io._rows import float_type
 from fipp.io._stream import Source
 from fipp.io._table import Options, Table
 from fipp.io.formats import Format, format_to_read
-from fipp.linalg import parse_memory
+from fipp.linalg import ordered_map, parse_memory, row_blocks
 
 SMALLEST_BYTES = 1 << 20
 """Smaller matrices are parsed too quickly for a user to notice."""
@@ -38,11 +50,12 @@ SMALLEST_BYTES = 1 << 20
 DEFAULT_CACHE_SIZE = 10 << 30
 """The most that all cache files take together; the environment variable ``FIPP_CACHE_SIZE`` overrides it."""
 
-_MAGIC = b"FIPPVEC\x01"
+_MAGIC = b"FIPPVEC\x02"
 _SUFFIX = ".fippvec"
 _PAGE = 4096
 _LARGEST_HEADER = 1 << 20
 _SEPARATORS = "\n\0\x1f\x1e\t "
+_BLOCK_BYTES = 1 << 23
 _SAMPLE_BYTES, _SAMPLES = 4096, 32
 _END_BYTES = 1 << 16
 _SETTLED_SECONDS = 2.0
@@ -79,6 +92,7 @@ def load_table(
                 return table
             if table is not None and _is_clean(table):
                 return _select(table, options)
+            cache.prepare()
         table = _read_source(source, chosen, options)
     # A cache holds rows, but not what composes vectors for other words.
     if cache is not None and options.words is None and table.composer is None:
@@ -132,6 +146,8 @@ class Fingerprint:
     """What distinguishes one state of a file from another."""
 
     path: str
+    device: int
+    inode: int
     size: int
     modified: int
     changed: int
@@ -142,8 +158,16 @@ class Fingerprint:
         """Return the fingerprint of a file; at most a quarter of a megabyte is read."""
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
-            sample = _sample(file, 0, status.st_size)
-        return cls(os.path.realpath(path), status.st_size, status.st_mtime_ns, status.st_ctime_ns, sample)
+            sample = _sample(file, status.st_size)
+        return cls(
+            os.path.realpath(path),
+            status.st_dev,
+            status.st_ino,
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            sample,
+        )
 
     @property
     def is_settled(self) -> bool:
@@ -151,15 +175,14 @@ class Fingerprint:
         return time.time() - max(self.modified, self.changed) / 1e9 >= _SETTLED_SECONDS
 
 
-def _sample(file: BinaryIO, start: int, stop: int) -> str:
-    """Hash the first and last bytes of a part of a file, and samples at equal distances between."""
+def _sample(file: BinaryIO, length: int) -> str:
+    """Hash the first and last bytes of a file, and samples at equal distances between."""
     digest = hashlib.blake2b(digest_size=16)
-    length = stop - start
-    places = [(start, _END_BYTES), (max(start, stop - _END_BYTES), _END_BYTES)]
-    places += [(start + length * i // (_SAMPLES + 1), _SAMPLE_BYTES) for i in range(1, _SAMPLES + 1)]
+    places = [(0, _END_BYTES), (max(0, length - _END_BYTES), _END_BYTES)]
+    places += [(length * i // (_SAMPLES + 1), _SAMPLE_BYTES) for i in range(1, _SAMPLES + 1)]
     for place, count in places:
         file.seek(place)
-        digest.update(file.read(min(count, stop - place)))
+        digest.update(file.read(count))
     return digest.hexdigest()
 
 
@@ -174,12 +197,22 @@ class Cache:
 
     def load(self, limit: int | None, strict: bool = False) -> Table | None:
         """Return the table if it is cached for this limit or for the whole file; None otherwise."""
-        table = self._load(None)
+        table = self._load(None, limit)
         if table is not None and limit is not None and limit < len(table):
             table = _first(table, limit) if _is_clean(table) else None
         if table is None and limit is not None:
-            table = self._load(limit)
+            table = self._load(limit, limit)
         return None if table is None or (strict and not _is_clean(table)) else table
+
+    def prepare(self) -> None:
+        """Look at the file once more, just before it is read.
+
+        A program that has mapped the file can change a page again and again, and only the first change after the page
+        was written to the disk sets the time. So write all pages to the disk now.
+        """
+        with suppress(OSError):
+            flush_to_disk(self._path, os.O_RDONLY)
+            self._fingerprint = Fingerprint.of(self._path)
 
     def store(self, table: Table, limit: int | None) -> None:
         """Store vectors that were just read; do nothing, silently, if that is not possible."""
@@ -188,10 +221,14 @@ class Cache:
         with suppress(OSError, ValueError):  # a full disk, a folder without permission, a FippError
             if self._fingerprint.is_settled and Fingerprint.of(self._path) == self._fingerprint:
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if not _make_private(self._folder):
+                    return
                 largest = parse_memory(os.environ.get("FIPP_CACHE_SIZE") or DEFAULT_CACHE_SIZE)
                 if table.matrix.nbytes < largest and table.matrix.nbytes < _free_bytes(self._folder) // 2:
                     place = self._place(limit)
+                    place.unlink(missing_ok=True)  # it may be a link, or have other permissions
                     with atomic_path(place) as temporary, open(temporary, "wb") as file:
+                        os.chmod(temporary, 0o600)
                         _write(file, table, self._key(limit))
                     _prune(self._folder, largest, place)
 
@@ -204,15 +241,40 @@ class Cache:
             hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest() + _SUFFIX
         )
 
-    def _load(self, limit: int | None) -> Table | None:
+    def _load(self, limit: int | None, wanted: int | None) -> Table | None:
+        """Return the table that is cached for this limit, of which ``wanted`` rows will be used."""
         place = self._place(limit)
         # A damaged file can raise nearly anything on its way through JSON, numpy and UTF-8.
         with suppress(OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            table = _read(place, self._key(limit), str(self._path))
+            if not _make_private(self._folder):
+                return None
+            table = _read(place, self._key(limit), str(self._path), wanted)
             if table is not None:
                 os.utime(place)  # the least recently used file is removed first
             return table
         return None
+
+
+def _make_private(place: Path | int) -> bool:
+    """Keep others from a folder, or an open file, of ours; return False if it is not ours, or is a link."""
+    status = os.lstat(place) if isinstance(place, Path) else os.fstat(place)
+    is_folder = stat.S_ISDIR(status.st_mode)
+    if not is_folder and not stat.S_ISREG(status.st_mode):
+        return False
+    if not hasattr(os, "geteuid"):
+        return True
+    if status.st_uid != os.geteuid() or (not is_folder and status.st_mode & 0o022):
+        return False  # what others may write to cannot be believed afterwards
+    if status.st_mode & 0o077:
+        os.chmod(place, 0o700 if is_folder else 0o600)
+    return True
+
+
+def _checksums(matrix: npt.NDArray[Any], count: int | None = None) -> Generator[int, None, None]:
+    """Yield the checksums of the first blocks, or of all blocks, of a matrix's bytes, computed on all threads."""
+    content = matrix.reshape(-1).view(np.uint8)
+    blocks = islice(row_blocks(len(content), _BLOCK_BYTES), count)
+    return ordered_map(lambda block: zlib.crc32(content[block].data), blocks)
 
 
 def _write(file: BinaryIO, table: Table, key: dict[str, Any]) -> None:
@@ -234,22 +296,21 @@ def _write(file: BinaryIO, table: Table, key: dict[str, Any]) -> None:
         "words_checksum": zlib.crc32(blob),
         "report": None if table.report is None else asdict(table.report),
     }
-    # The sample of the matrix is taken from the file, so it goes to the end, after the header.
     encoded = json.dumps(header).encode()
     file.write(_MAGIC + len(encoded).to_bytes(8, "little") + zlib.crc32(encoded).to_bytes(4, "little") + encoded)
     file.write(blob)
     file.write(b"\0" * (-file.tell() % _PAGE))
-    start = file.tell()
     file.write(matrix.data)
-    file.flush()
-    with open(file.name, "rb") as written:
-        sample = _sample(written, start, start + matrix.nbytes)
-    file.write(bytes.fromhex(sample))
+    file.write(np.fromiter(_checksums(matrix), dtype="<u4").tobytes())
 
 
-def _read(place: Path, key: dict[str, Any], path: str) -> Table | None:
-    """Map a cache file if it is whole and has this key; None otherwise."""
-    with open(place, "rb") as file:
+def _read(place: Path, key: dict[str, Any], path: str, wanted: int | None) -> Table | None:
+    """Map a cache file if it is ours, has this key, and is whole as far as it is wanted; None otherwise."""
+    # Not through a link, and without waiting for the other end of a pipe.
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(place, os.O_RDONLY | flags), "rb") as file:
+        if not _make_private(file.fileno()):
+            return None
         size = os.fstat(file.fileno()).st_size
         opening = file.read(len(_MAGIC) + 12)
         length = int.from_bytes(opening[8:16], "little")
@@ -267,16 +328,20 @@ def _read(place: Path, key: dict[str, Any], path: str) -> Table | None:
         dtype = float_type(header["dtype"])
         shape = (header["rows"], header["dimensions"])
         stop = start + shape[0] * shape[1] * dtype.itemsize
-        if size != stop + 16:
+        blocks = -(-(stop - start) // _BLOCK_BYTES)
+        if size != stop + 4 * blocks:
             return None
         blob = file.read(header["words_bytes"])
         if zlib.crc32(blob) != header["words_checksum"]:
             return None
-        sample = _sample(file, start, stop)
         file.seek(stop)
-        if file.read(16).hex() != sample:
-            return None
+        expected = np.frombuffer(file.read(4 * blocks), dtype="<u4").tolist()
         matrix = np.memmap(file, dtype=dtype, mode="r", offset=start, shape=shape)
+        if wanted is not None:
+            expected = expected[: -(-wanted * shape[1] * dtype.itemsize // _BLOCK_BYTES)]
+        with closing(_checksums(matrix, len(expected))) as found:
+            if any(one != other for one, other in zip(found, expected, strict=True)):
+                return None
     words = tuple(blob.decode("utf-8", "surrogatepass").split(header["separator"]))
     if len(words) != shape[0]:
         return None

@@ -210,6 +210,7 @@ class Lexicon:
         *,
         alternatives: str | None = None,
         min_score: float | None = None,
+        max_bytes: int | float | str | None = None,
     ) -> Lexicon:
         r"""Read a file with one pair per line: the source word, the target word, and perhaps a score.
 
@@ -236,6 +237,8 @@ class Lexicon:
             By default nothing is split, because a comma may belong to a word.
         min_score : float, optional
             Leave out pairs with a lower score or none.
+        max_bytes : int or str, optional
+            Refuse a file that takes more memory than this, as in `Vectors.load`.
 
         Examples
         --------
@@ -248,7 +251,7 @@ class Lexicon:
         >>> print(lexicon.report.summary())
         en-hr.txt: 2 pairs; skipped 1 malformed line (line 3, 'cow', 1 field)
         """
-        contents = read_lexicon(Path(path), strict=strict, alternatives=alternatives)
+        contents = read_lexicon(Path(path), strict=strict, alternatives=alternatives, max_bytes=max_bytes)
         lexicon = cls(contents.pairs, contents.scores)
         if min_score is not None:
             if contents.scores is None:

@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,11 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._budget import Budget
 from fipp.io._report import MALFORMED, Inspector, LoadReport, counted
 from fipp.io._stream import BYTE_ORDER_MARK, encoded, open_for_writing, read_batches, suffix_of
 
-_MAX_BYTES = 1 << 30
+_LINE_BYTES = 700
+"""Roughly the memory of a short line while a file is read: its text, its fields, and the words of its pairs."""
+
 _WHITE_SPACE = " \t\n\r\v\f"  # ASCII only: a word may contain a no-break space
+_SEPARATORS = re.compile(rb"[ \t,;]")
 _GAP = re.compile(f"[{_WHITE_SPACE}]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _SOURCE_NAMES = {"source", "src", "source word", "source_word", "word", "word1", "word_1"}
@@ -43,16 +47,21 @@ class _Layout(NamedTuple):
     hash_may_be_word: bool = True
 
 
-def read_lexicon(path: Path, *, strict: bool = False, alternatives: str | None = None) -> Contents:
+def read_lexicon(
+    path: Path,
+    *,
+    strict: bool = False,
+    alternatives: str | None = None,
+    max_bytes: int | float | str | None = None,
+) -> Contents:
     """Read the pairs of a file; see `Lexicon.load`."""
     if alternatives is not None and not alternatives:
         raise FippError("alternatives takes the characters that separate translations, such as ',;', not an empty text")
     inspector = Inspector(path, strict)
     # A lexicon is small and its separator depends on every line, so read all of it.
-    every_line = (line for batch in read_batches(path, _MAX_BYTES) for line in batch)
     lines = [
         (number, inspector.decode(line, f"line {number}"))
-        for number, line in enumerate(map(bytes.strip, every_line), 1)
+        for number, line in enumerate(map(bytes.strip, read_lines(path, max_bytes)), 1)
         if line
     ]
     layout = layout_of([text for _, text in lines], path)
@@ -70,6 +79,15 @@ def read_lexicon(path: Path, *, strict: bool = False, alternatives: str | None =
     if not pairs:
         raise FippError(f"{path} holds no pair of words. {report.summary() or 'It is empty.'}")
     return Contents(pairs, None if scores is None else np.array(numbers, dtype=np.float64), report)
+
+
+def read_lines(path: Path, max_bytes: int | float | str | None = None) -> Iterator[bytes]:
+    """Yield the lines of a file whose fields are all kept, within the memory that ``max_bytes`` allows."""
+    budget = Budget(path, max_bytes)
+    for batch in read_batches(path, budget.max_bytes):
+        # A character takes up to four bytes, and a field of one character eighty.
+        budget.take(sum(_LINE_BYTES + 8 * len(line) + 80 * len(_SEPARATORS.findall(line)) for line in batch if line))
+        yield from batch
 
 
 def write_lexicon(pairs: Sequence[tuple[str, str]], scores: npt.NDArray[np.float64] | None, path: Path) -> None:
@@ -134,27 +152,32 @@ def _is_pair(fields: list[str]) -> bool:
 def _cut_by_most(texts: list[str]) -> _Layout:
     """Choose between comma and semicolon, which is common where the decimal point is a comma."""
     comma, semicolon = _delimited(","), _delimited(";")
-    by_comma, by_semicolon = [[layout.split(text) for text in texts] for layout in (comma, semicolon)]
-    pairs_by_comma, pairs_by_semicolon = (sum(map(_is_pair, rows)) for rows in (by_comma, by_semicolon))
+    pairs_by_comma, pairs_by_semicolon = (
+        sum(_is_pair(layout.split(text)) for text in texts) for layout in (comma, semicolon)
+    )
     if pairs_by_semicolon != pairs_by_comma:
         return semicolon if pairs_by_semicolon > pairs_by_comma else comma
     # "cat;chat;0,9" can be split either way. Scores with a decimal comma decide, unless there are quotes.
     has_decimal_commas = (
         bool(texts)
         and not any('"' in text for text in texts)
-        and all(len(row) == 3 and "," in row[2] and number_of(row[2], ";") is not None for row in by_semicolon)
+        and all(
+            len(row) == 3 and "," in row[2] and number_of(row[2], ";") is not None
+            for row in map(semicolon.split, texts)
+        )
     )
     return semicolon if has_decimal_commas else comma
 
 
 def _separates_all(texts: list[str], layout: _Layout) -> bool:
     """Return whether the separator splits every line of a file that is not named ``.csv``."""
-    rows = [layout.split(text) for text in texts]
-    if not texts or not all(map(_is_pair, rows)) or len({len(row) for row in rows}) > 1:
-        return False
-    spaced = [_GAP.split(text) for text in texts]
+    widths: set[int] = set()
+    for fields in map(layout.split, texts):
+        widths.add(len(fields))
+        if not _is_pair(fields) or len(widths) > 1:
+            return False
     # "1,5 1.5" is two words; "cat, chat" is not.
-    return any(len(words) != 2 or words[0].endswith(layout.separator) for words in spaced)
+    return any(len(words) != 2 or words[0].endswith(layout.separator) for words in map(_GAP.split, texts))
 
 
 def _rows(lines: list[tuple[int, str]], layout: _Layout, all_columns: bool, inspector: Inspector) -> list[list[str]]:

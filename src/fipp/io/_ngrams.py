@@ -16,11 +16,13 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from fipp.io._rows import FloatMatrix
+from fipp.linalg import row_blocks
 
 MAX_NGRAM = 64
 """The longest n-gram, in characters, that a file may declare; people use 3 to 6."""
 
 _BLOCK_NGRAMS = 1 << 18
+_BLOCK_NUMBERS = 1 << 21
 _U64 = np.uint64
 
 Bytes = npt.NDArray[np.uint8]
@@ -71,12 +73,15 @@ def mean_rows(matrix: npt.NDArray[np.float32], rows: Numbers, owners: Numbers, c
     """Return the mean of each owner's rows of ``matrix``, zero for an owner without rows."""
     used, places = np.unique(rows, return_inverse=True)
     shares = np.bincount(owners, minlength=count)
-    # Copy only the rows that are used: the matrix may be larger than memory.
-    gathered = np.ascontiguousarray(matrix[used], dtype=np.float32)
+    # Copy only the rows that are used, and some columns at a time: the matrix may be larger than memory.
     weights = np.ones(len(rows), dtype=np.float32)
-    sums = csr_array((weights, (owners, places)), shape=(count, len(used))) @ gathered
+    sums = csr_array((weights, (owners, places)), shape=(count, len(used)))
+    means = np.empty((count, matrix.shape[1]), dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(sums / np.maximum(shares, 1)[:, np.newaxis], dtype=np.float32)
+        for columns in row_blocks(matrix.shape[1], max(1, _BLOCK_NUMBERS // max(1, len(used)))):
+            gathered = np.ascontiguousarray(matrix[used, columns], dtype=np.float32)
+            means[:, columns] = (sums @ gathered) / np.maximum(shares, 1)[:, np.newaxis]
+    return means
 
 
 class Composed(NamedTuple):

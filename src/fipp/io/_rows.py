@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import mmap
+import tempfile
+import weakref
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._atomic import explain_failure
 from fipp.linalg import row_blocks
 
 FloatMatrix = npt.NDArray[Any]
@@ -19,7 +23,8 @@ FLOAT_TYPES = ("float32", "float16", "float64")
 """The types that `Vectors` can have."""
 
 _CHUNK_BYTES = 8 << 20
-_BLOCK_NUMBERS = 1 << 20
+BLOCK_NUMBERS = 1 << 20
+"""About how many numbers are worked on at a time."""
 
 
 def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -46,17 +51,79 @@ def as_floats(matrix: npt.ArrayLike, dtype: npt.DTypeLike = np.float32) -> Float
         return array.astype(float_type(dtype), copy=False)
 
 
-def blocks(count: int, dimensions: int) -> Iterator[slice]:
-    """Split ``count`` rows into slices of about a million numbers."""
-    return row_blocks(count, max(1, _BLOCK_NUMBERS // dimensions))
+def convert(matrix: npt.NDArray[Any], dtype: npt.DTypeLike, scratch: Path | None) -> FloatMatrix:
+    """Return what `as_floats` does; with a folder ``scratch``, a copy is kept on disk there."""
+    if scratch is None or matrix.dtype == np.dtype(dtype):
+        return as_floats(matrix, dtype)
+    collected = RowCollector(matrix.shape[1], dtype=dtype, scratch=scratch)
+    for block in blocks(*matrix.shape):
+        collected.append(as_floats(matrix[block], dtype))
+        release_pages(matrix)
+    return collected.finish()
+
+
+def take_rows(matrix: FloatMatrix, rows: list[int], scratch: Path | None) -> FloatMatrix:
+    """Return a copy of some rows; with a folder ``scratch``, it is kept on disk there."""
+    if scratch is None:
+        return matrix[rows]
+    collected = RowCollector(matrix.shape[1], dtype=matrix.dtype, scratch=scratch)
+    for block in blocks(len(rows), matrix.shape[1]):
+        collected.append(matrix[rows[block]])
+        release_pages(matrix)
+    return collected.finish()
+
+
+def blocks(count: int, dimensions: int, numbers: int = BLOCK_NUMBERS) -> Iterator[slice]:
+    """Split ``count`` rows into slices of about a million numbers, or as many as ``numbers``."""
+    return row_blocks(count, max(1, numbers // dimensions))
 
 
 def rows_not_finite(matrix: FloatMatrix) -> Iterator[int]:
     """Yield the numbers of rows that contain a NaN or an infinity."""
     for block in blocks(*matrix.shape):
         good = np.isfinite(matrix[block]).all(axis=1)
+        release_pages(matrix)
         if not good.all():
             yield from (block.start + np.flatnonzero(~good)).tolist()
+
+
+def release_pages(matrix: npt.NDArray[Any]) -> None:
+    """Tell the system that the pages of a mapped matrix are not needed now; the next access reads them again.
+
+    Without this, a file that is read once from start to end seems to take as much memory as it is long.
+    """
+    array: Any = matrix
+    while isinstance(array, np.ndarray):
+        pages: Any = array.base
+        # Private changes ("c") and memory without a file would be lost.
+        if isinstance(pages, mmap.mmap) and isinstance(array, np.memmap) and array.mode != "c":
+            if hasattr(mmap, "MADV_DONTNEED"):
+                pages.madvise(mmap.MADV_DONTNEED)
+            return
+        array = pages
+
+
+def gather(
+    matrix: npt.NDArray[Any],
+    rows: slice | npt.NDArray[np.int64],
+    weights: npt.NDArray[Any] | None = None,
+    *,
+    is_bfloat16: bool = False,
+) -> FloatMatrix:
+    """Return some rows as float32, each multiplied by its weight if there are any; temporary arrays are small.
+
+    The bits of bfloat16, for which NumPy has no type, come as 16-bit integers.
+    """
+    numbers = np.arange(len(matrix))[rows] if isinstance(rows, slice) else rows
+    result = np.empty((len(numbers), matrix.shape[1]), dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are found later
+        for block in blocks(*result.shape):
+            part = matrix[numbers[block]]
+            # bfloat16 is the upper half of a float32.
+            result[block] = (part.astype(np.uint32) << np.uint32(16)).view(np.float32) if is_bfloat16 else part
+            if weights is not None:
+                result[block] *= np.asarray(weights[block], dtype=np.float32).reshape(-1, 1)
+    return result
 
 
 def keep_freed_pages() -> None:
@@ -72,14 +139,27 @@ class RowCollector:
     """Collects blocks of rows, whose number is not known beforehand, into one matrix.
 
     Each chunk of rows is freed once it has been copied: the peak is the matrix and one chunk, not twice the matrix.
+    With a folder ``scratch``, the rows are kept in a file there, which has no name and vanishes with the matrix.
     """
 
-    def __init__(self, dimensions: int, chunk_bytes: int = _CHUNK_BYTES, dtype: npt.DTypeLike = np.float32) -> None:
+    def __init__(
+        self,
+        dimensions: int,
+        chunk_bytes: int = _CHUNK_BYTES,
+        dtype: npt.DTypeLike = np.float32,
+        scratch: Path | None = None,
+    ) -> None:
         self.dimensions = dimensions
         self.dtype = np.dtype(dtype)
         self._rows_per_chunk = max(1, chunk_bytes // (self.dtype.itemsize * dimensions))
         self._chunks: list[FloatMatrix] = []
         self._length = 0
+        self._scratch = scratch
+        self._file: BinaryIO | None = None
+        if scratch is not None:
+            with explain_failure(f"a temporary file in {scratch}"):
+                self._file = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+            weakref.finalize(self, self._file.close)
 
     def __len__(self) -> int:
         return self._length
@@ -91,6 +171,11 @@ class RowCollector:
 
     def append(self, block: FloatMatrix) -> None:
         """Add a copy of the rows of ``block``."""
+        if self._file is not None:
+            with explain_failure(f"a temporary file in {self._scratch}"):
+                self._file.write(np.ascontiguousarray(block, dtype=self.dtype).data)
+            self._length += len(block)
+            return
         done = 0
         while done < len(block):
             used = self._length % self._rows_per_chunk
@@ -109,6 +194,11 @@ class RowCollector:
 
     def finish(self) -> FloatMatrix:
         """Return the matrix of all rows; the collector is empty afterwards."""
+        if self._file is not None and self._length:
+            shape, self._length = (self._length, self.dimensions), 0
+            with explain_failure(f"a temporary file in {self._scratch}"), self._file as file:
+                file.flush()
+                return np.memmap(file, dtype=self.dtype, mode="r+", shape=shape)
         matrix = np.empty((self._length, self.dimensions), dtype=self.dtype)
         while self._chunks:
             chunk = self._chunks.pop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -13,30 +14,30 @@ from typing import Any, BinaryIO
 
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
+from fipp.io._budget import Budget, bytes_allowed
 from fipp.io._compression import COMPRESSIONS, Compression, compressing, compression_named, compression_of, decompressed
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-DEFAULT_MAX_BYTES = 64 << 30
-"""The most decompressed bytes read from one file: a gzip bomb of a few megabytes could hold terabytes."""
-
-MAX_LINE_BYTES = 16 << 20
-"""The longest line: much longer than any vector, much shorter than what would fill memory."""
+MAX_LINE_BYTES = 1 << 20
+"""The longest line: much longer than any vector, much shorter than what would fill memory once it is split."""
 
 OPENING_BYTES = 1 << 16
 """How much of a file is examined to detect its format."""
 
 _CHUNK_BYTES = 1 << 20
+_LARGEST_PIECE = 16 << 20
 
 
 class Source:
     """A path, a binary file object or standard input (``"-"``), to be read once, from the start.
 
-    Compressed bytes are detected and decompressed as they are read; more than ``max_bytes`` in all raise a FippError. A
-    file object is left open. If ``is_path`` is false, ``path`` is only a name for messages.
+    Compressed bytes are detected and decompressed as they are read. They, and those of a stream, may be endless: more
+    than ``max_bytes`` in all raise a FippError. A file object is left open. If ``is_path`` is false, ``path`` is only a
+    name for messages.
     """
 
-    def __init__(self, place: str | os.PathLike[str] | BinaryIO, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self, place: str | os.PathLike[str] | BinaryIO, max_bytes: int | None = None) -> None:
+        self._max_bytes = bytes_allowed(max_bytes)
         self._file: BinaryIO | None = None
         self._owned = False
         self._raw: bytes | None = None
@@ -79,10 +80,14 @@ class Source:
     def chunks(self) -> Iterator[bytes]:
         """Yield the decompressed bytes, about a megabyte at a time."""
         total = 0
+        is_bounded = self.is_path and self.compression is None and self.path.is_file()
         while chunk := self._held.pop(0) if self._held else next(self._contents(), b""):
             total += len(chunk)
-            if total > self._max_bytes:
-                raise FippError(f"{self.path} holds more than {self._max_bytes:,} bytes; max_bytes sets the limit")
+            if total > self._max_bytes and not is_bounded:
+                raise FippError(
+                    f"{self.path} unpacks to more than {self._max_bytes:,} bytes; max_bytes sets the limit, and a file "
+                    "that was unpacked before has none"
+                )
             yield chunk
 
     @contextmanager
@@ -134,6 +139,17 @@ class Source:
         return self._rest
 
 
+class FileInPieces(io.FileIO):
+    """A file that is read in pieces: Python's modules for archives read a header at once, whatever size it claims."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read as usual, but no more than a piece."""
+        wanted = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
+        if wanted > _LARGEST_PIECE:
+            raise FippError(f"{self.name} is damaged: a part of it claims to have {wanted:,} bytes")
+        return super().read(wanted) or b""
+
+
 @contextmanager
 def explained(path: Path, problem: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn errors that a damaged file causes, except FippErrors, into a FippError that says what it is."""
@@ -154,7 +170,7 @@ def check_readable(path: Path) -> None:
 
 
 def read_blocks(
-    place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int = DEFAULT_MAX_BYTES
+    place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int | None = None
 ) -> Generator[bytes, None, None]:
     r"""Yield blocks of whole lines, each ending in ``\n``, about a megabyte at a time, without a byte order mark."""
     with place if isinstance(place, Source) else Source(place, max_bytes) as source:
@@ -187,7 +203,7 @@ def _check_line(length: int, source: Source) -> None:
 
 
 def read_batches(
-    place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int = DEFAULT_MAX_BYTES
+    place: str | os.PathLike[str] | BinaryIO | Source, max_bytes: int | None = None
 ) -> Generator[list[bytes], None, None]:
     r"""Yield the lines of `read_blocks` as lists, without their ``\n``; the ``\r`` of CRLF is left to the caller.
 
@@ -245,16 +261,19 @@ def check_unicode(words: tuple[str, ...], path: Path) -> None:
             raise FippError(f"the word {word!r} cannot be written to {path}: it is not valid Unicode") from error
 
 
-def read_bytes(path: Path, max_bytes: int) -> bytes:
-    """Return the contents of a file of at most ``max_bytes``, which is not decompressed."""
+def read_bytes(path: Path, budget: Budget) -> bytes:
+    """Return the contents of a file, which is not decompressed."""
     check_readable(path)
-    if path.stat().st_size > max_bytes:
-        raise FippError(f"{path} has more than {max_bytes:,} bytes; max_bytes sets the limit")
-    return path.read_bytes()
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        budget.expect(size)
+        return file.read(size)
 
 
-def read_json(path: Path, max_bytes: int) -> Any:
-    """Return the contents of a JSON file of at most ``max_bytes``."""
-    content = read_bytes(path, max_bytes)
+def read_json(path: Path, budget: Budget) -> Any:
+    """Return the contents of a JSON file."""
+    check_readable(path)
+    budget.expect_json(path.stat().st_size)
+    content = path.read_bytes()
     with explained(path, "is not JSON", ValueError, RecursionError):
         return json.loads(content)

@@ -6,8 +6,8 @@ Readers and writers know tables only, so that `Vectors`, which load and save the
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError, warn
+from fipp.io._budget import Budget, bytes_allowed
 from fipp.io._ngrams import Composer
 from fipp.io._report import DUPLICATE, NOT_FINITE, Inspector, LoadReport, counted, quoted
-from fipp.io._rows import FloatMatrix, as_floats, rows_not_finite
-from fipp.io._stream import DEFAULT_MAX_BYTES
+from fipp.io._rows import FloatMatrix, as_floats, blocks, release_pages, rows_not_finite, take_rows
+from fipp.linalg import BLOCK_ROWS
 
 _FLOAT32: np.dtype[Any] = np.dtype(np.float32)
 _ENCODING_ERRORS = ("replace", "strict", "surrogateescape")
@@ -40,8 +41,13 @@ class Options:
     words: tuple[str, ...] | None = None
     dtype: np.dtype[Any] = _FLOAT32
     encoding_errors: str = "replace"
-    max_bytes: int = DEFAULT_MAX_BYTES
+    max_bytes: int = field(default_factory=lambda: bytes_allowed(None))
     max_memory: int | None = None
+    scratch: Path | None = None
+
+    def budget(self, path: Path) -> Budget:
+        """Return what reading a file may take of the machine's memory."""
+        return Budget(path, self.max_bytes, on_disk=self.scratch is not None)
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
@@ -95,6 +101,19 @@ class Table:
             self.rows_of_words = dict(zip(self.words, range(len(self.words)), strict=True))
         return self.rows_of_words
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+        return self.matrix.dtype
+
+    def blocks(self, numbers: int) -> Iterator[slice]:
+        """Split the rows into slices of about so many numbers, to be written one after the other."""
+        return blocks(len(self), self.dim, numbers)
+
+    def rows(self, block: slice) -> FloatMatrix:
+        """Return the numbers of some rows, as they are written."""
+        return self.matrix[block]
+
     def take(self, rows: slice | list[int] | npt.NDArray[Any]) -> Table:
         """Return some rows, in the order asked for. A slice shares memory; row numbers must be unique."""
         if isinstance(rows, slice):
@@ -128,6 +147,42 @@ class Table:
         return replace(self, words=self.words + added, matrix=np.concatenate([self.matrix, matrix]), rows_of_words=None)
 
 
+@dataclass(eq=False)
+class MappedTable(Table):
+    """A table whose rows pass through a function when they are written, so that the result is never all in memory."""
+
+    transform: Callable[[FloatMatrix], npt.ArrayLike] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._dim = as_floats(self.transform(self.matrix[:1])).shape[1]
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions that the function returns."""
+        return self._dim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type that is written."""
+        return _FLOAT32
+
+    def blocks(self, numbers: int) -> Iterator[slice]:
+        """Split the rows as aligners do, whose products may differ in the last bit for other numbers of rows."""
+        return blocks(len(self), 1, max(1, numbers // (BLOCK_ROWS * self.dim)) * BLOCK_ROWS)
+
+    def rows(self, block: slice) -> FloatMatrix:
+        """Return what the function returns for some rows; raise a FippError if it is not as many finite rows."""
+        found = as_floats(self.transform(self.matrix[block]))
+        release_pages(self.matrix)
+        if found.shape != (block.stop - block.start, self.dim):
+            raise FippError(f"the function must return a row for each row, but returned an array of {found.shape}")
+        for row in rows_not_finite(found):
+            row += block.start
+            raise FippError(f"row {row} ({quoted(self.words[row])}) has a NaN or an infinity after the function")
+        return found
+
+
 def compose(words: Sequence[str], composer: Composer) -> tuple[tuple[str, ...], FloatMatrix]:
     """Make vectors for unique words; warn about words that have none and leave them out."""
     composed, known = composer.compose([word.encode("utf-8", "surrogatepass") for word in words])
@@ -142,10 +197,16 @@ def compose(words: Sequence[str], composer: Composer) -> tuple[tuple[str, ...], 
     return tuple(words[row] for row in np.flatnonzero(good).tolist()), composed[good]
 
 
-def assemble(words: Sequence[str], matrix: FloatMatrix, inspector: Inspector, limit: int | None = None) -> Table:
+def assemble(
+    words: Sequence[str],
+    matrix: FloatMatrix,
+    inspector: Inspector,
+    limit: int | None = None,
+    scratch: Path | None = None,
+) -> Table:
     """Make a table from the rows a reader found; skip and count rows with NaN or infinity, and repeated words.
 
-    The matrix is copied only if a row is skipped.
+    The matrix is copied only if a row is skipped, to a file in the folder ``scratch`` if there is one.
     """
     skipped = set()
     for row in rows_not_finite(matrix):
@@ -166,17 +227,9 @@ def assemble(words: Sequence[str], matrix: FloatMatrix, inspector: Inspector, li
     if not kept:
         raise FippError(f"{inspector.path} holds no vector that can be used")
     if len(kept) < len(matrix):
-        matrix = matrix[: len(kept)] if kept[-1] == len(kept) - 1 else matrix[kept]
+        matrix = matrix[: len(kept)] if kept[-1] == len(kept) - 1 else take_rows(matrix, kept, scratch)
     report = inspector.report(f"{counted(len(kept), 'word')} x {matrix.shape[1]}")
     return Table(tuple(index), matrix, report, rows_of_words=index)
-
-
-def check_size(count: int, dimensions: int, max_bytes: int, path: Path) -> None:
-    """Raise a FippError if a float32 matrix of this size would be larger than allowed."""
-    if 4 * count * dimensions > max_bytes:
-        raise FippError(
-            f"{path} has {count:,} x {dimensions:,} numbers, more than {max_bytes:,} bytes; max_bytes sets the limit"
-        )
 
 
 def fold(word: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -12,11 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._budget import bytes_allowed
 from fipp.io._cache import load_table
 from fipp.io._report import LoadReport, quoted
 from fipp.io._rows import FloatMatrix, as_floats, blocks, float_type, rows_not_finite
-from fipp.io._stream import DEFAULT_MAX_BYTES
-from fipp.io._table import Options, Table, Variants, WordNotFoundError, as_strings, index_of_unique, wanted_words
+from fipp.io._table import (
+    MappedTable,
+    Options,
+    Table,
+    Variants,
+    WordNotFoundError,
+    as_strings,
+    index_of_unique,
+    wanted_words,
+)
 from fipp.io.formats import format_to_write
 from fipp.io.formats._gensim import from_gensim, to_gensim
 from fipp.io.formats._model2vec import from_model2vec
@@ -223,9 +232,10 @@ class Vectors:
         words: Iterable[str] | None = None,
         dtype: npt.DTypeLike = np.float32,
         encoding_errors: str = "replace",
-        max_bytes: int = DEFAULT_MAX_BYTES,
+        max_bytes: int | float | str | None = None,
         max_memory: int | float | str | None = None,
         cache: bool | str | os.PathLike[str] = True,
+        scratch: str | os.PathLike[str] | None = None,
     ) -> Vectors:
         r"""Read vectors from a file or folder; its format is detected from the content, or else from the name.
 
@@ -251,8 +261,11 @@ class Vectors:
         encoding_errors : {"replace", "strict", "surrogateescape"}, default="replace"
             How to treat words that are not UTF-8: insert replacement characters and count them, refuse the file, or
             keep the bytes as Python does in file names.
-        max_bytes : int, default=64 GiB
-            Refuse a file with more bytes than this, decompressed.
+        max_bytes : int or str, optional
+            Refuse a file whose words and vectors take more memory than this, such as ``"4GB"``, and a compressed file
+            or stream that unpacks to more. By default it is half of the machine's memory, or of the limit of the
+            control group (container) if that is less. A matrix that stays on disk and is mapped does not count.
+            Whatever a file holds, reading it takes at most 256 MB more.
         max_memory : int or str, optional
             Refuse text whose vectors take more memory than this, such as ``"4GB"``.
         cache : bool or path-like, default=True
@@ -260,11 +273,21 @@ class Vectors:
             so that the next load is immediate. The environment variable ``FIPP_CACHE`` sets another folder, or
             ``off``; all caches together take at most ``FIPP_CACHE_SIZE`` (10 GiB), and the oldest are removed first. A
             cache is used only while the file is unchanged.
+        scratch : path-like, optional
+            A folder for an unnamed temporary file, in which the numbers are kept instead of in memory where the file
+            itself cannot be mapped into memory.
 
         Returns
         -------
         Vectors
             Its ``report`` has what was skipped or repaired.
+
+        Notes
+        -----
+        ``.npy`` and safetensors files of float32 are mapped into memory, not read. fipp replaces files instead of
+        changing them, so mapped vectors stay as they were when the file is saved again. If another program shortens
+        the file itself, the system ends every process that reads the missing part (SIGBUS); if it overwrites the
+        file, the vectors change. Where that can happen, copy them: ``Vectors(vectors.words, vectors.matrix.copy())``.
 
         Examples
         --------
@@ -281,13 +304,31 @@ class Vectors:
         ('dog',)
         """
         memory = None if max_memory is None else parse_memory(max_memory)
-        options = Options(limit, strict, wanted_words(words), float_type(dtype), encoding_errors, max_bytes, memory)
+        folder = None if scratch is None else Path(scratch)
+        allowed = bytes_allowed(max_bytes)
+        options = Options(
+            limit, strict, wanted_words(words), float_type(dtype), encoding_errors, allowed, memory, folder
+        )
         return cls._from_table(load_table(path, options, cache))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        transform: Callable[[npt.NDArray[Any]], npt.ArrayLike] | None = None,
+    ) -> None:
         """Write the vectors in the format that the file's name asks for; reading them back gives equal numbers.
 
-        Text is compressed if the name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+        The file is written whole or not at all, also by two processes at the same time, and also the two files of
+        ``.npy``. Text is compressed if the name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which is replaced if it exists.
+        transform : callable, optional
+            What to write instead of the vectors: it is called with some rows at a time and returns as many, such as
+            ``alignment.transform``. Only these rows are in memory, not all that are written.
 
         Examples
         --------
@@ -303,7 +344,10 @@ class Vectors:
             raise FippError(f"there are no vectors to write to {path}")
         chosen = format_to_write(Path(path))
         assert chosen.write is not None  # every format with a name has a writer
-        chosen.write(self._table, Path(path))
+        table = self._table
+        if transform is not None:
+            table = MappedTable(table.words, table.matrix, transform=transform)
+        chosen.write(table, Path(path))
 
     @classmethod
     def from_gensim(cls, model: Any) -> Vectors:

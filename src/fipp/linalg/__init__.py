@@ -10,6 +10,7 @@ from fipp.linalg._gram import (
     transfer_weight,
 )
 from fipp.linalg._moments import (
+    BLOCK_ROWS,
     affine,
     cross_products,
     map_rows,

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from fipp.linalg._parallel import ordered_map
 
 # Rows at a time: 1,024 × 300 float32 stay in the cache between the steps, and products are at full speed.
-_ROWS = 1024
+BLOCK_ROWS = 1024
 _SMALL_NORM = 1e-15
 
 
-def row_blocks(n_rows: int, size: int = _ROWS) -> Iterator[slice]:
+def row_blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
     """Cut ``n_rows`` rows into slices of at most ``size``."""
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from fipp.exceptions import FippError
 from fipp.linalg._parallel import single_threaded_blas
 
 Matrix = NDArray[np.float32]
@@ -93,12 +94,22 @@ class Training:
             for start in range(0, len(X), self.batch_size):
                 rows = order[start : start + self.batch_size]
                 step += 1
-                with single_threaded_blas:
+                # Overflow is looked for below.
+                with single_threaded_blas, np.errstate(over="ignore", invalid="ignore"):
                     mask = self._mask(rng, (len(rows), network.hidden.shape[1]))
                     _, gradients = ResidualNetwork(*arrays).gradient(X[rows], Y[rows], self.loss, mask)
-                for place, gradient in enumerate(gradients):
-                    self._step(arrays[place], rest[place], gradient, means[place], squares[place], step)
+                    for place, gradient in enumerate(gradients):
+                        self._step(arrays[place], rest[place], gradient, means[place], squares[place], step)
+                if not all(np.isfinite(array).all() for array in arrays):
+                    raise self.diverged()
             yield ResidualNetwork(*(array.copy() for array in arrays))
+
+    def diverged(self) -> FippError:
+        """Return the error for a network whose numbers have left the range of float32."""
+        return FippError(
+            f"the training has diverged: take a learning_rate below {self.learning_rate:g} or a weight_decay below "
+            f"{self.weight_decay:g}"
+        )
 
     def _mask(self, rng: np.random.Generator, shape: tuple[int, int]) -> Matrix | None:
         if self.dropout == 0:

@@ -27,6 +27,8 @@ _NOISE = 1e-5
 _DENSE_UP_TO = 5000
 _SUBSPACE_TOLERANCE = 1e-4
 _SUBSPACE_PRODUCTS = 20
+# Numbers up to this stay in the range of float32 when their inner products are squared and summed.
+_DIVERGED = 1e8
 
 
 class ThinFactors(NamedTuple):
@@ -253,9 +255,12 @@ def descend(
         if value.total < best_loss:
             best, best_loss = X.copy(), value.total
         mean = 0.9 * mean + 0.1 * gradient
-        square = 0.999 * square + 0.001 * gradient**2
+        with np.errstate(over="ignore"):  # an infinite square stops its entry
+            square = 0.999 * square + 0.001 * gradient**2
         corrected = mean / (1 - 0.9 ** (step + 1)), square / (1 - 0.999 ** (step + 1))
         X = X - np.float32(learning_rate) * corrected[0] / (np.sqrt(corrected[1]) + np.float32(1e-8))
+        if not np.abs(X).max() <= _DIVERGED:
+            raise FippError(f"the descent has diverged: take a learning_rate below {learning_rate:g}")
         if step:  # the first value is that of the start
             steps()
     return best, losses

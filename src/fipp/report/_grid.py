@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp.experiments import Tuning, format_settings, format_value
-from fipp.report._canvas import FONT, INK, MUTED, TARGET, check_figures, matplotlib, new_figure, save
+from fipp.report._canvas import FONT, INK, MUTED, TARGET, check_figures, drawing, matplotlib, plain
 
 # From low to high: one hue, so that it can be read in grey too.
 _LOW, _HIGH = np.array([247, 250, 253]), np.array([27, 99, 181])
@@ -118,23 +118,22 @@ def plot_grid(tuning: Tuning, path: str | os.PathLike[str]) -> None:
     height, width = maps[0].scores.shape
     map_size = np.array([width * _CELL[0] + _EDGE, height * _CELL[1] + 1.05])
     size = np.maximum(map_size * [columns, rows] + [0.15, 1.25], [8.6, 0])
-    figure = new_figure(tuple(size))
-    for place, heat_map in enumerate(maps):
-        row, column = divmod(place, columns)
-        corner = np.array([column * map_size[0] + _EDGE - 0.1, size[1] - 0.95 - (row + 1) * map_size[1] + 0.6])
-        extent = np.array([width * _CELL[0], height * _CELL[1]])
-        _draw(figure.add_axes((*(corner / size), *(extent / size))), heat_map)
     left, head, best = 0.25 / size[0], size[1], tuning.best
     title = f"{tuning.method}: mean reciprocal rank of held-out pairs"
-    figure.text(left, (head - 0.4) / head, title, fontsize=13, color=INK, fontweight="bold")
     subtitle = (
         f"Best: {_name(best.params)} with {best.mrr:.4f} ± {best.standard_error:.4f}; "
         f"{tuning.holdout:,} source words, by {tuning.retrieval}."
     )
-    for line, text in enumerate([subtitle, tuning.note]):
-        y = (head - 0.66 - 0.22 * line) / head
-        figure.text(left, y, text, fontsize=FONT - 0.5, color=MUTED, parse_math=False)
-    save(figure, path)
+    with drawing(path, tuple(size)) as figure:
+        for place, heat_map in enumerate(maps):
+            row, column = divmod(place, columns)
+            corner = np.array([column * map_size[0] + _EDGE - 0.1, size[1] - 0.95 - (row + 1) * map_size[1] + 0.6])
+            extent = np.array([width * _CELL[0], height * _CELL[1]])
+            _draw(figure.add_axes((*(corner / size), *(extent / size))), heat_map)
+        figure.text(left, (head - 0.4) / head, plain(title), fontsize=13, color=INK, fontweight="bold")
+        for line, text in enumerate([subtitle, tuning.note]):
+            y = (head - 0.66 - 0.22 * line) / head
+            figure.text(left, y, plain(text), fontsize=FONT - 0.5, color=MUTED)
 
 
 def _draw(axes: Any, heat_map: HeatMap) -> None:
@@ -147,11 +146,11 @@ def _draw(axes: Any, heat_map: HeatMap) -> None:
         frame = matplotlib("patches").Rectangle(corner, 1, 1, fill=False, edgecolor=TARGET, linewidth=2.4, zorder=3)
         frame.set_clip_on(False)
         axes.add_patch(frame)
-    axes.set_xticks(range(len(heat_map.columns)), heat_map.columns, fontsize=FONT, color=INK)
-    axes.set_yticks(range(len(heat_map.rows)), heat_map.rows, fontsize=FONT, color=INK)
+    axes.set_xticks(range(len(heat_map.columns)), map(plain, heat_map.columns), fontsize=FONT, color=INK)
+    axes.set_yticks(range(len(heat_map.rows)), map(plain, heat_map.rows), fontsize=FONT, color=INK)
     axes.set_xlabel(heat_map.column_name, fontsize=FONT + 1, color=INK)
     axes.set_ylabel(heat_map.row_name, fontsize=FONT + 1, color=INK)
     axes.tick_params(length=0)
-    axes.set_title(heat_map.title, fontsize=FONT + 0.5, color=INK, loc="left")
+    axes.set_title(plain(heat_map.title), fontsize=FONT + 0.5, color=INK, loc="left")
     for side in axes.spines.values():
         side.set_visible(False)

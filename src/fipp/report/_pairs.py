@@ -17,7 +17,7 @@ from fipp._alignment import Alignment
 from fipp.exceptions import FippError
 from fipp.io import Lexicon
 from fipp.linalg import unit_rows
-from fipp.report._canvas import DPI, FONT, INK, LINE, MUTED, SOURCE, TARGET, check_figures, matplotlib, new_figure, save
+from fipp.report._canvas import DPI, FONT, INK, LINE, MUTED, SOURCE, TARGET, check_figures, drawing, matplotlib, plain
 
 _SIZE = (12.0, 6.0)
 
@@ -111,15 +111,14 @@ def picture_of(alignment: Alignment, pairs: Lexicon | Iterable[tuple[str, str]],
 
 def draw_picture(picture: Picture, path: str | os.PathLike[str]) -> None:
     """Write a picture as PNG."""
-    figure = new_figure(_SIZE)
     middle, half = _window(picture.panels)
-    for place, panel in enumerate(picture.panels):
-        axes = figure.add_axes((_LEFT + place * (_WIDTH + _LEFT), _BOTTOM, _WIDTH, _HEIGHT))
-        axes.set(xlim=middle[0] + half[0] * _SIGNS, ylim=middle[1] + half[1] * _SIGNS)
-        _draw(axes, panel, picture.words)
-    _legend(figure, picture.names)
-    figure.text(0.5, 0.024, picture.caption, ha="center", fontsize=FONT - 0.5, color=MUTED)
-    save(figure, path)
+    with drawing(path, _SIZE) as figure:
+        for place, panel in enumerate(picture.panels):
+            axes = figure.add_axes((_LEFT + place * (_WIDTH + _LEFT), _BOTTOM, _WIDTH, _HEIGHT))
+            axes.set(xlim=middle[0] + half[0] * _SIGNS, ylim=middle[1] + half[1] * _SIGNS)
+            _draw(axes, panel, picture.words)
+        _legend(figure, picture.names)
+        figure.text(0.5, 0.024, picture.caption, ha="center", fontsize=FONT - 0.5, color=MUTED)
 
 
 def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]) -> list[Panel]:
@@ -168,7 +167,7 @@ def _draw(axes: Any, panel: Panel, words: tuple[Sequence[str], Sequence[str]]) -
         side.set_visible(False)
     axes.set(xticks=[], yticks=[])
     axes.set_title(panel.title, loc="left", fontsize=15, color=INK, fontweight="bold", pad=24)
-    axes.text(0, 1.022, panel.subtitle, transform=axes.transAxes, fontsize=FONT, color=MUTED)
+    axes.text(0, 1.022, plain(panel.subtitle), transform=axes.transAxes, fontsize=FONT, color=MUTED)
     ends = np.stack([panel.source, panel.target], axis=1)
     for line in ends:
         axes.plot(*line.T, color=LINE, linewidth=0.9, zorder=1)
@@ -181,8 +180,7 @@ def _label(axes: Any, points: NDArray, words: Sequence[str], colours: Sequence[s
     stroke = matplotlib("patheffects").withStroke(linewidth=2.2, foreground="white")
     renderer, transform = axes.figure.canvas.get_renderer(), axes.transData
     texts = [
-        # Words are not formulas: a dollar sign stays a dollar sign.
-        axes.text(0, 0, word, fontsize=FONT, color=colour, ha="center", va="center", parse_math=False, zorder=3)
+        axes.text(0, 0, plain(word), fontsize=FONT, color=colour, ha="center", va="center", zorder=3)
         for word, colour in zip(words, colours, strict=True)
     ]
     extents = [text.get_window_extent(renderer) for text in texts]
@@ -199,7 +197,7 @@ def _label(axes: Any, points: NDArray, words: Sequence[str], colours: Sequence[s
 
 def _legend(figure: Any, names: tuple[str, str]) -> None:
     for x, name, colour in [(0.865, names[0], SOURCE), (0.935, names[1], TARGET)]:
-        figure.text(x, 0.957, f"● {name}", fontsize=FONT + 1.5, color=colour, va="center")
+        figure.text(x, 0.957, plain(f"● {name}"), fontsize=FONT + 1.5, color=colour, va="center")
 
 
 def _caption(alignment: Alignment, rows: NDArray) -> str:

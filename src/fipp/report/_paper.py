@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fipp.experiments import Record
-from fipp.report._canvas import FONT, INK, MUTED, SOURCE, TARGET, check_figures, new_figure, save
+from fipp.report._canvas import FONT, INK, MUTED, SOURCE, TARGET, check_figures, drawing, plain
 from fipp.reproduce import BLI, INNER_PRODUCTS, SPECTRUM, TABLES, Cell
 
 _FURTHER = ("#2b8a3e", "#8b5fbf", "#9a6700", "#b02a6f", "#0b7285")
@@ -79,7 +79,7 @@ def _draw_histogram(histogram: Mapping[str, Any]) -> Callable[[Any], None]:
             low, high = histogram["edges"]
             edges = np.linspace(low, high, len(density) + 1)
             side = SOURCE if name.startswith("source") else TARGET if name.startswith("target") else _FURTHER[0]
-            axes.stairs(density, edges, color=side, lw=1.6, label=name.removesuffix(" preprocessed"))
+            axes.stairs(density, edges, color=side, lw=1.6, label=plain(name.removesuffix(" preprocessed")))
         axes.set(xlabel="inner product", ylabel="density")
 
     return draw
@@ -100,14 +100,13 @@ def _descent_panels(record: Record) -> list[_Panel]:
 
 
 def _write(panels: Sequence[_Panel], caption: str, path: Path) -> None:
-    figure = new_figure((_PANEL[0] * len(panels), _PANEL[1]), layout="constrained")
-    for place, (title, draw) in enumerate(panels):
-        axes = figure.add_subplot(1, len(panels), place + 1)
-        draw(axes)
-        axes.set_title(title, loc="left", fontsize=FONT + 2, color=INK)
-        axes.tick_params(labelsize=FONT - 1, colors=MUTED)
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
-        axes.legend(frameon=False, fontsize=FONT - 1)
-    figure.supxlabel(caption, fontsize=FONT, color=MUTED)
-    save(figure, path)
+    with drawing(path, (_PANEL[0] * len(panels), _PANEL[1]), layout="constrained") as figure:
+        for place, (title, draw) in enumerate(panels):
+            axes = figure.add_subplot(1, len(panels), place + 1)
+            draw(axes)
+            axes.set_title(title, loc="left", fontsize=FONT + 2, color=INK)
+            axes.tick_params(labelsize=FONT - 1, colors=MUTED)
+            for side in ("top", "right"):
+                axes.spines[side].set_visible(False)
+            axes.legend(frameon=False, fontsize=FONT - 1)
+        figure.supxlabel(plain(caption), fontsize=FONT, color=MUTED)

@@ -1,7 +1,7 @@
 """Nearest neighbours and ranks, in blocks: arrays in, arrays out, never a matrix of all pairs. Exact unless asked."""
 
 from fipp.retrieve._index import Index, build_index
-from fipp.retrieve._mutual import MutualNeighbours, mutual_neighbours
+from fipp.retrieve._mutual import Hubness, MutualNeighbours, hubness, mutual_neighbours
 from fipp.retrieve._ranks import best_reciprocal_ranks, ranks_of_gold
 from fipp.retrieve._scores import check_beta, check_count, check_retrieval, corrects_hubs
 from fipp.retrieve._search import Neighbours, mean_similarity, neighbours

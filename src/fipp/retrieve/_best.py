@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from threading import Lock, get_ident
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fipp.linalg import row_blocks
-from fipp.retrieve._scan import Pairs
+from fipp._progress import Steps
+from fipp.linalg import ordered_map, row_blocks
+from fipp.retrieve._scan import Block, Pairs, Scan, Tiles, kernels
 
-# The maximum of a group of this many scores is one vectorised step; the maxima are few enough to partition quickly.
-_GROUPS = (32, 8)
 _EMPTY = np.iinfo(np.int64).max
-# How many keys of a query are held at a time, in multiples of k: from one tile, and in all before exact scores decide.
-_MOST_NEW, _MOST = 2, 3
-
-Found = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]
-"""Rows, columns and fast scores."""
+# How many keys a shortlist holds beside twice those wanted: the more, the more rarely it is cut down.
+_SPARE = 32
+_ROWS_AT_A_TIME = 2048
 
 
 def _descending(scores: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -47,157 +48,226 @@ def unpack(packed: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.flo
     return packed & 0xFFFFFFFF, _score(packed >> 32)
 
 
-def _kth_scores(rows: NDArray[np.int64], scores: NDArray[np.float32], size: int, k: int) -> NDArray[np.float32]:
-    """Return the ``k``-th best score of each of ``size`` rows, -inf for a row with fewer."""
-    order = np.sort(rows << 32 | _descending(scores) + (1 << 31))
-    first = np.searchsorted(order, np.arange(size + 1) << 32)
-    enough = np.flatnonzero(np.diff(first) >= k)
-    found = np.full(size, -np.inf, dtype=np.float32)
-    found[enough] = _score((order[first[enough] + k - 1] & 0xFFFFFFFF) - (1 << 31))
-    return found
+def first_of_each(
+    rows: NDArray[np.int64], packed: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that occur, and the ``k`` best of each, packed.
 
-
-def _reach_of_best(scores: NDArray[np.float32], k: int) -> NDArray[np.float32]:
-    """Return for each row a number that ``k`` of its scores reach, and few others; -inf if it has fewer scores."""
-    rows, columns = scores.shape
-    if columns < k:
-        return np.full(rows, -np.inf, dtype=np.float32)
-    for size in _GROUPS:
-        groups = columns // size
-        if groups >= 4 * k:
-            # k groups hold a score as high as the k-th highest of the maxima. Left-over columns need not be seen.
-            scores = scores[:, : groups * size].reshape(rows, size, groups).max(axis=1)
-            break
-    return np.partition(scores, scores.shape[1] - k, axis=1)[:, -k]
+    Examples
+    --------
+    >>> first_of_each(np.array([3, 1, 3, 3]), np.array([7, 5, 4, 9]), 2)[1][1]
+    array([4, 7])
+    """
+    order = np.lexsort((packed, rows))
+    rows, packed = rows[order], packed[order]
+    distinct, first, number = np.unique(rows, return_index=True, return_inverse=True)
+    place = np.arange(len(rows)) - first[number]
+    best = np.full((len(distinct), k), _EMPTY)
+    best[number[place < k], place[place < k]] = packed[place < k]
+    return distinct, best
 
 
 class Best:
     """The ``k`` best keys of each of ``n`` queries among all blocks added so far."""
 
-    def __init__(self, n: int, k: int) -> None:
+    def __init__(self, n: int, k: int, floor: NDArray[np.float32] | None = None) -> None:
         self.k, self.packed = k, np.full((n, k), _EMPTY)
-        # The k-th best score so far. It only rises, so a thread that reads it late sees a floor that is too low, never
-        # one that is too high: threads need not wait for each other, and the result is the same.
-        self.floor = np.full(n, -np.inf, dtype=np.float32)
+        # A score that k keys are known to reach. It only rises, so a thread that reads it late sees a floor that is too
+        # low, never one that is too high: threads need not wait for each other, and the result is the same.
+        self.floor = np.full(n, -np.inf, dtype=np.float32) if floor is None else floor
+        self.zero = np.zeros(n, dtype=np.bool_)
 
     def add(self, rows: slice, packed: NDArray[np.int64]) -> None:
-        """Keep the best of the known and the new keys of these queries."""
+        """Keep the best of the known keys of these queries and the new ones, which are sorted."""
         changed = np.flatnonzero(packed[:, 0] < self.packed[rows, -1])
         if len(changed) == 0:
             return
-        both = np.concatenate([self.packed[rows][changed], packed[changed]], axis=1)
-        best = np.sort(both, axis=1)[:, : self.k]
-        self.packed[rows.start + changed] = best
-        worst = best[:, -1]
-        self.floor[rows.start + changed] = np.where(worst == _EMPTY, np.float32(-np.inf), unpack(worst)[1])
+        numbers = rows.start + changed
+        best = packed[changed]
+        if (self.packed[numbers, 0] != _EMPTY).any():
+            best = np.sort(np.concatenate([self.packed[numbers], best], axis=1), axis=1)[:, : self.k]
+        self.packed[numbers] = best
+        self.floor[numbers] = np.maximum(self.floor[numbers], self.last_scores(numbers))
+
+    def join(self, rows: NDArray[np.int64], packed: NDArray[np.int64]) -> None:
+        """Keep the best of the known keys of these queries and of others, some of which may be known."""
+        both = np.sort(np.concatenate([self.packed[rows], packed], axis=1), axis=1)
+        both[:, 1:][both[:, 1:] == both[:, :-1]] = _EMPTY
+        self.packed[rows] = np.sort(both, axis=1)[:, : self.k]
+        self.floor[rows] = self.last_scores(rows)
+
+    def renumbered(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the best, packed, if what is key i here has the number ``columns[i]``; these ascend."""
+        places = np.where(self.packed == _EMPTY, 0, self.packed & 0xFFFFFFFF)
+        return np.where(self.packed == _EMPTY, _EMPTY, self.packed - places + columns[places])
+
+    def last_scores(self, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float32]:
+        """Return the score of the last of the ``k`` best, -inf if there are fewer."""
+        last = self.packed[rows, -1]
+        return np.where(last == _EMPTY, np.float32(-np.inf), unpack(last)[1])
+
+    def fill_zeros(self, offsets: NDArray[np.float32] | None, n_keys: int) -> None:
+        """Give queries of zeros, which tie with most keys or all of them, one list that they share."""
+        if self.zero.any():
+            scores = np.zeros(n_keys, dtype=np.float32) if offsets is None else -offsets
+            self.packed[self.zero] = np.sort(pack(scores, np.arange(n_keys)))[: self.k]
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return columns and scores, best first."""
         return unpack(self.packed)
 
-    def means(self) -> NDArray[np.float32]:
-        """Return the mean of the best scores of each query."""
-        return self.result()[1].mean(axis=1, dtype=np.float64).astype(np.float32)
+    def means(self, k: int | None = None) -> NDArray[np.float32]:
+        """Return the mean of the ``k`` best scores of each query, or of all."""
+        means = np.empty(len(self.packed), dtype=np.float32)
+        for part in row_blocks(len(means), _ROWS_AT_A_TIME):
+            means[part] = unpack(self.packed[part, :k])[1].mean(axis=1, dtype=np.float64)
+        return means
 
 
-class Collector:
-    """Collects the keys of some queries that may be among the ``k`` best; only these are scored exactly, at the end.
+class Wanted(NamedTuple):
+    """How many keys of each query are wanted, by scores less which offsets, and what ``k`` keys are known to reach."""
 
-    Keys below ``floor``, the ``k``-th best score that each query has elsewhere, may be left out. ``offset`` lowers the
-    scores of each key.
+    k: int
+    offsets: NDArray[np.float32] | None = None
+    floor: NDArray[np.float32] | None = None
+
+
+def find_best(scan: Scan, steps: Steps, *wanted: Wanted) -> list[Best]:
+    """Find the best keys of each query, for everything that is wanted, in one pass."""
+    return _find(scan, steps, wanted, None)
+
+
+def find_both(scan: Scan, steps: Steps, of_queries: int, of_keys: int) -> tuple[Best, Best]:
+    """Find the best keys of each query and the best queries of each key in one pass; all queries are in memory."""
+    backward = Best(len(scan.keys), min(of_keys, len(scan.queries)))
+    (forward,) = _find(scan, steps, [Wanted(of_queries)], backward)
+    backward.fill_zeros(None, len(scan.queries))
+    return forward, backward
+
+
+def _find(scan: Scan, steps: Steps, wanted: Sequence[Wanted], backward: Best | None) -> list[Best]:
+    found = [Best(len(scan.queries), min(k, len(scan.keys)), floor) for k, _, floor in wanted]
+    for strip in scan.strips():
+        of_keys = None if backward is None else _OfKeys(scan.queries.read_all(), strip.keys, strip.columns, backward)
+
+        def work(pairs: Pairs, tiles: Tiles, of_keys: _OfKeys | None = of_keys) -> list[NDArray[np.int64]]:
+            lists = [Shortlists.of(pairs, best, offsets) for best, (_, offsets, _) in zip(found, wanted, strict=True)]
+            for part, products in tiles:
+                for shortlists in lists:
+                    shortlists.add(part, products)
+                if of_keys is not None:
+                    of_keys.add(pairs.rows, part, products)
+            return [shortlists.best() for shortlists in lists]
+
+        for rows, packed in strip.run(work):
+            for best, new in zip(found, packed, strict=True):
+                best.add(rows, new)
+            steps()
+        if of_keys is not None:
+            of_keys.close()
+    for best, (_, offsets, _) in zip(found, wanted, strict=True):
+        best.fill_zeros(offsets, len(scan.keys))
+    return found
+
+
+class Shortlists:
+    """The keys of some queries that may be among the ``k`` best; only these are scored exactly, at the end.
+
+    Keys below ``floor``, a score that ``k`` keys are known to reach, may be left out. ``offset`` lowers the scores of
+    each key. Threads that have shortlists of the same queries share what is ``low``.
     """
 
     def __init__(
-        self, pairs: Pairs, k: int, floor: NDArray[np.float32], offset: NDArray[np.float32] | None = None
+        self,
+        pairs: Pairs,
+        k: int,
+        floor: NDArray[np.float32],
+        offset: NDArray[np.float32] | None = None,
+        low: NDArray[np.float32] | None = None,
     ) -> None:
-        self._pairs, self._k, self._offset = pairs, k, offset
-        self._best = Best(len(floor), k)
-        # Queries of zeros tie with most keys or all of them; they share one list, which is made once.
-        self._zero = pairs.queries.lengths == 0
-        self._floor = np.where(self._zero, np.inf, floor.astype(np.float64))
-        self._found: list[Found] = []
-        self._unsorted = 0
-        self._marks = np.empty(0, dtype=np.bool_)
+        self._k, self._first = k, pairs.columns.start
+        self._vectors = pairs.vectors(offset)
+        size, room = len(floor), 2 * k + _SPARE
+        self._lists = (
+            np.empty((size, room), dtype=np.float32),
+            np.empty((size, room), dtype=np.int32),
+            np.zeros(size, dtype=np.int32),
+            np.zeros(size, dtype=np.int32),
+            _lowest(pairs, floor) if low is None else low,
+            pairs.error,
+        )
+
+    @classmethod
+    def of(cls, pairs: Pairs, best: Best, offsets: NDArray[np.float32] | None) -> Shortlists:
+        """Begin with what is known of the queries; the offsets are those of all keys."""
+        best.zero[pairs.rows] = pairs.queries.lengths == 0
+        return cls(pairs, best.k, best.floor[pairs.rows], None if offsets is None else offsets[pairs.columns])
+
+    @classmethod
+    def given(
+        cls,
+        pairs: Pairs,
+        k: int,
+        columns: NDArray[np.int64],
+        scores: NDArray[np.float32],
+        error: float,
+        offset: NDArray[np.float32],
+    ) -> Shortlists:
+        """Begin with scores that are known up to an error."""
+        none = np.full(len(columns), -np.inf, dtype=np.float32)
+        shortlists = cls(pairs, k, none, offset, none)
+        counts = np.full(len(columns), columns.shape[1], dtype=np.int32)
+        errors = np.full(len(columns), error)
+        shortlists._lists = (scores, columns.astype(np.int32), counts, *shortlists._lists[3:5], errors)
+        return shortlists
 
     def add(self, part: slice, products: NDArray[np.float32]) -> None:
-        """Subtract the offset from the products with some of the keys, in place, and look through these fast scores."""
-        if self._offset is not None:
-            products -= self._offset[part]
-        self._look_through(part, products)
+        """Look through the products of the queries with some of the keys."""
+        kernels().scan_rows(products, kernels().BLOCK, part.start, self._lists, self._k, self._vectors)
 
-    def _look_through(self, part: slice, scores: NDArray[np.float32]) -> None:
-        if np.isneginf(self._floor).any():
-            # At least k keys have a fast score as high as this, so their exact scores are at most the error lower.
-            self._floor = np.maximum(self._floor, _reach_of_best(scores, self._k) - self._pairs.error)
-        marks = self._mark(scores)
-        width = scores.shape[1]
-        if width > 1 and np.count_nonzero(marks) > _MOST_NEW * self._k * len(scores):
-            # There are many near ties: hold fewer of them at a time.
-            for few in row_blocks(width, (width + 1) // 2):
-                self._look_through(slice(part.start + few.start, part.start + few.stop), scores[:, few])
-            return
-        rows, columns = _places(marks)
-        self._found.append((rows, columns + part.start, scores[rows, columns]))
-        self._unsorted += len(rows)
-        # From k / 2 new keys a query on, sorting raises the floor enough to be worth it.
-        if self._unsorted > len(scores) * self._k // 2:
-            self._raise_floor()
+    def add_columns(self, rows: slice, part: slice, products: NDArray[np.float32]) -> None:
+        """Look through the products of some of the keys, in rows, with some of the queries, in columns."""
+        kernels().scan_columns(products, kernels().BLOCK, rows.start, part.start, self._lists, self._k, self._vectors)
 
-    def _lowest(self) -> NDArray[np.float32]:
-        return (self._floor - self._pairs.error).astype(np.float32)
-
-    def _mark(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Mark the scores that may be among the best, in the order in which they stand in memory."""
-        if len(self._marks) < scores.size:
-            self._marks = np.empty(scores.size, dtype=np.bool_)
-        by_column = scores.strides[0] < scores.strides[1]
-        marks = self._marks[: scores.size].reshape(scores.T.shape if by_column else scores.shape)
-        return np.greater_equal(scores, self._lowest()[:, None], out=marks.T if by_column else marks)
-
-    def _raise_floor(self) -> None:
-        """Raise the floor to the k-th best score found, and drop the keys below it."""
-        rows, columns, scores = (np.concatenate(parts) for parts in zip(*self._found, strict=True))
-        size, k = len(self._floor), self._k
-        self._floor = np.maximum(self._floor, _kth_scores(rows, scores, size, k) - self._pairs.error)
-        kept = scores >= self._lowest()[rows]
-        self._found, self._unsorted = [(rows[kept], columns[kept], scores[kept])], 0
-        if np.count_nonzero(kept) > _MOST * k * size:  # only exact scores can decide between many near ties
-            self._settle()
-
-    def _settle(self) -> None:
-        """Score the keys found exactly, and keep the best."""
-        rows, columns, _ = (np.concatenate(parts) for parts in zip(*self._found, strict=True))
-        self._found = []
-        packed = pack(self._pairs.exact(rows, columns, self._offset), columns + self._pairs.columns.start)
-        order = np.lexsort((packed, rows))
-        packed, rows = packed[order], rows[order]
-        size = len(self._floor)
-        place = np.arange(len(rows)) - np.searchsorted(rows, np.arange(size))[rows]
-        kept = place < self._k
-        best = np.full((size, self._k), _EMPTY)
-        best[rows[kept], place[kept]] = packed[kept]
-        self._best.add(slice(0, size), best)
-        self._floor = np.maximum(self._floor, self._best.floor)
-
-    def best(self) -> NDArray[np.int64]:
+    def best(self, part: slice | None = None) -> NDArray[np.int64]:
         """Return the ``k`` best keys of each query, packed; if there are fewer keys, the last places stay empty."""
-        if self._unsorted > 0:
-            self._raise_floor()
-        if self._found:
-            self._settle()
-        packed = self._best.packed
-        if self._zero.any():
-            columns = np.arange(self._pairs.columns.start, self._pairs.columns.stop)
-            scores = np.zeros(len(columns), dtype=np.float32) if self._offset is None else -self._offset
-            shared = np.sort(pack(scores, columns))[: self._k]
-            packed[self._zero, : len(shared)] = shared
+        part = part or slice(0, len(self._lists[0]))
+        packed = np.empty((part.stop - part.start, self._k), dtype=np.int64)
+        kernels().close(self._lists, self._vectors, part.start, self._first, packed)
+        packed.sort(axis=1)
         return packed
 
 
-def _places(marks: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows and columns of the marks."""
-    if marks.flags.c_contiguous:
-        rows, columns = np.divmod(np.flatnonzero(marks), marks.shape[1])
-    else:
-        columns, rows = np.divmod(np.flatnonzero(marks.T), marks.shape[0])
-    return rows, columns
+def _lowest(pairs: Pairs, floor: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the fast scores below which no key can reach the floor. Queries of zeros are not searched for."""
+    return np.where(pairs.queries.lengths == 0, np.inf, floor - pairs.error).astype(np.float32)
+
+
+class _OfKeys:
+    """Shortlists of the keys of a strip, for which each thread looks through its own queries."""
+
+    def __init__(self, queries: Block, keys: Block, columns: slice, best: Best) -> None:
+        self._pairs = Pairs(keys, queries, columns, slice(0, len(queries.vectors)))
+        self._best, self._columns, self._lock = best, columns, Lock()
+        self._low = _lowest(self._pairs, best.floor[columns])
+        self._of_threads: dict[int, Shortlists] = {}
+        best.zero[columns] = keys.lengths == 0
+
+    def add(self, rows: slice, part: slice, products: NDArray[np.float32]) -> None:
+        thread = get_ident()
+        if thread not in self._of_threads:
+            fresh = Shortlists(self._pairs, self._best.k, self._low, low=self._low)
+            with self._lock:
+                self._of_threads[thread] = fresh
+        self._of_threads[thread].add_columns(rows, part, products)
+
+    def close(self) -> None:
+        """Keep the best queries that the threads found."""
+        parts = list(row_blocks(len(self._low), _ROWS_AT_A_TIME))
+
+        def settle(part: slice) -> list[NDArray[np.int64]]:
+            return [shortlists.best(part) for shortlists in self._of_threads.values()]
+
+        for part, found in zip(parts, ordered_map(settle, parts), strict=True):
+            for packed in found:
+                self._best.add(slice(self._columns.start + part.start, self._columns.start + part.stop), packed)

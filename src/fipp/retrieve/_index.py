@@ -12,7 +12,7 @@ from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 from fipp.linalg import n_threads, row_blocks
 from fipp.retrieve._best import pack, unpack
-from fipp.retrieve._scan import Block, Rows, Scan, pair_scores
+from fipp.retrieve._scan import Block, Pairs, Rows, Scan, kernels
 from fipp.retrieve._scores import Hubs, Settings, check_count, corrects_hubs
 from fipp.retrieve._search import Neighbours, Prepared
 
@@ -119,17 +119,17 @@ class Index:
         self, queries: Block, asked: NDArray[np.float32], k: int, graph: Graph, offsets: NDArray[np.float32] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Let the graph propose keys, and score these exactly."""
-        keys = self._keys.read_all()
+        pairs = Pairs(queries, self._keys.read_all(), slice(0, len(asked)), slice(0, len(self._keys)))
+        vectors = pairs.vectors(offsets)
         proposed = graph(asked, min(len(self._keys), max(2 * k, _CANDIDATES)))
         packed = np.empty((len(asked), k), dtype=np.int64)
         for row, columns in enumerate(proposed):
             columns = np.unique(columns[columns >= 0])
             if len(columns) < k:  # a graph may fall apart; then look at every key
                 columns = np.arange(len(self._keys))
-            exact = pair_scores(queries.vectors[row : row + 1], keys.vectors[columns])
-            if offsets is not None:
-                exact -= offsets[columns]
-            packed[row] = np.sort(pack(exact.astype(np.float32), columns))[:k]
+            exact = np.empty(len(columns), dtype=np.float32)
+            kernels().score_pairs(vectors, np.full(len(columns), row), columns, exact)
+            packed[row] = np.sort(pack(exact, columns))[:k]
         return unpack(packed)
 
 

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp._progress import Progress, Steps
+from fipp.retrieve._best import Best, Wanted, find_best, find_both
 from fipp.retrieve._scan import Rows, Scan
-from fipp.retrieve._scores import Settings, best_keys
-from fipp.retrieve._search import search
+from fipp.retrieve._scores import Hubs, Settings, check_count
+from fipp.retrieve._sweep import Sweep, n_candidates
+
+
+class Hubness(NamedTuple):
+    """Mean cosine of each row of A, the source, with its nearest rows of B, the target, and vice versa."""
+
+    source: NDArray[np.float32]
+    target: NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +34,17 @@ class MutualNeighbours:
         Their scores.
     nearest : ndarray of int64, shape (n,)
         The nearest row of B of every row of A, mutual or not.
+    nearest_back : ndarray of int64, shape (m,)
+        The nearest row of A of every row of B.
+    hubness : Hubness or None
+        With CSLS, the means that were subtracted: those of A and those of B.
     """
 
     pairs: NDArray[np.int64]
     scores: NDArray[np.float32]
     nearest: NDArray[np.int64]
+    nearest_back: NDArray[np.int64]
+    hubness: Hubness | None = None
 
     @property
     def mean_score(self) -> float:
@@ -78,14 +93,75 @@ def mutual_neighbours(
     """
     settings = Settings.checked(retrieval, n_neighbours, 1.0, symmetric=True)
     a, b = Rows(A, "A", unit=settings.unit), Rows(B, "B", unit=settings.unit)
-    steps = Steps(progress, 2)
-    there = search(a, b, a, 1, settings, max_memory, steps.part())
-    nearest, scores = there.indices[:, 0], there.scores[:, 0]
-    # Only a row that is the nearest of another can be in a pair. CSLS on the way back subtracts the means that were
-    # measured on the way there.
-    wanted, position = np.unique(nearest, return_inverse=True)
-    scan = Scan(b.pick(wanted), a, max_memory)
-    offsets = None if there.nearness is None else there.nearness / np.float32(2)
-    back = best_keys(scan, 1, Steps(steps.part(), len(scan)), offsets).result()[0]
-    mutual = (back[position, 0] == np.arange(len(a))) & a.matrix.any(axis=1) & b.matrix[nearest].any(axis=1)
-    return MutualNeighbours(np.stack([np.arange(len(a)), nearest], axis=1)[mutual], scores[mutual], nearest)
+    kept = n_candidates(1, settings.n_neighbours) if settings.retrieval == "csls" else 1
+    sweep = Sweep.plan(a, b, kept, max_memory)
+    if sweep is None:
+        there, back, hubs = _two_passes(a, b, settings, max_memory, progress)
+    else:
+        there, back, hubs = _one_pass(sweep, kept, settings, progress)
+    (nearest, scores), (nearest_back, _) = there.result(), back.result()
+    nearest, scores, nearest_back = nearest[:, 0], scores[:, 0], nearest_back[:, 0]
+    mutual = nearest_back[nearest] == np.arange(len(a))
+    mutual &= ~there.zero & ~back.zero[nearest]
+    if hubs is not None:
+        scores = 2 * scores - hubs.source
+    pairs = np.stack([np.arange(len(a)), nearest], axis=1)[mutual]
+    return MutualNeighbours(pairs, scores[mutual], nearest, nearest_back, hubs)
+
+
+def hubness(A: ArrayLike, B: ArrayLike, k: int = 10, *, max_memory: int | float | str | None = None) -> Hubness:
+    """Measure how much of a hub each row of A and of B is: its mean cosine with its ``k`` nearest rows of the other.
+
+    This is `fipp.retrieve.mean_similarity` in both directions, by one product if memory allows.
+
+    Examples
+    --------
+    >>> hubness([[1, 0], [0, 1]], [[1, 0], [1, 0], [0, 1]], k=2)
+    Hubness(source=array([1. , 0.5], dtype=float32), target=array([0.5, 0.5, 0.5], dtype=float32))
+    """
+    a, b, k = Rows(A, "A", unit=True), Rows(B, "B", unit=True), check_count(k, "k")
+    sweep = Sweep.plan(a, b, k, max_memory)
+    if sweep is not None:
+        scan = sweep.scan(k, k)
+        return Hubness(*(best.means() for best in find_both(scan, Steps(None, len(scan)), k, k)))
+    scans = Scan(a, b, max_memory, kept=k), Scan(b, a, max_memory, kept=k)
+    return Hubness(*(find_best(scan, Steps(None, len(scan)), Wanted(k))[0].means() for scan in scans))
+
+
+def _one_pass(
+    sweep: Sweep, kept: int, settings: Settings, progress: Progress | None
+) -> tuple[Best, Best, Hubness | None]:
+    """Find the best row of B of each row of A, and of A of each row of B, by one product."""
+    scan = sweep.scan(kept, kept)
+    steps = Steps(progress, len(scan) + 1)
+    there, back = find_both(scan, steps, kept, kept)
+    hubs = None
+    if settings.retrieval == "csls":
+        hubs = Hubness(there.means(settings.n_neighbours), back.means(settings.n_neighbours))
+        there, back = (
+            sweep.rank(there, back, 1, _half(hubs.target)),
+            sweep.turned().rank(back, there, 1, _half(hubs.source)),
+        )
+    steps()
+    return there, back, hubs
+
+
+def _two_passes(
+    a: Rows, b: Rows, settings: Settings, max_memory: int | float | str | None, progress: Progress | None
+) -> tuple[Best, Best, Hubness | None]:
+    """Do the same by two products, or three with CSLS, if not everything fits in memory."""
+    near, of_b = settings.n_neighbours, Hubs.plan(settings, b, a, max_memory)
+    scans = Scan(a, b, max_memory, kept=near), Scan(b, a, max_memory)
+    steps = Steps(progress, len(of_b) + len(scans[0]) + len(scans[1]))
+    offsets = of_b.offsets(steps)
+    if offsets is None:
+        there, back = (find_best(scan, steps, Wanted(1))[0] for scan in scans)
+        return there, back, None
+    nearest, there = find_best(scans[0], steps, Wanted(near), Wanted(1, offsets))
+    hubs = Hubness(nearest.means(), 2 * offsets)
+    (back,) = find_best(scans[1], steps, Wanted(1, _half(hubs.source)))
+    return there, back, hubs
+
+
+def _half(means: NDArray[np.float32]) -> NDArray[np.float32]:
+    return means / np.float32(2)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 from fipp.linalg import ordered_map, row_blocks
-from fipp.retrieve._scan import PAIRS_AT_A_TIME, Pairs, Rows, Scan, Tiles, pair_scores
+from fipp.retrieve._scan import ROWS_READ_AT_A_TIME, Pairs, Rows, Scan, Tiles, kernels
 from fipp.retrieve._scores import Hubs, Settings
 
 
@@ -137,24 +137,31 @@ def _ranks(
     offsets = hubs.offsets(steps)
 
     order = np.argsort(position, kind="stable")
-    to_beat = _pair_scores(queries.pick(asked[order]), keys.pick(gold[order]))
-    if offsets is not None:
-        to_beat -= offsets[gold[order]]
+    goals = _exact_scores(queries.pick(asked[order]), keys.pick(gold[order]), gold[order], offsets)
     ranks = np.empty(len(asked), dtype=np.int64)
-    ranks[order] = _count_at_least(scan, position[order], to_beat.astype(np.float32), offsets, steps)
+    ranks[order] = _count_reaching(scan, position[order], goals, offsets, steps)
     return ranks
 
 
-def _pair_scores(queries: Rows, keys: Rows) -> NDArray[np.float64]:
-    parts = row_blocks(len(queries), PAIRS_AT_A_TIME)
-    scored = ordered_map(lambda part: pair_scores(queries.read(part).vectors, keys.read(part).vectors), parts)
-    return np.concatenate([np.empty(0), *scored])
+def _exact_scores(
+    queries: Rows, keys: Rows, gold: NDArray[np.int64], offsets: NDArray[np.float32] | None
+) -> NDArray[np.float32]:
+    """Score row i of the queries with row i of the keys, whose number among all keys is ``gold[i]``."""
+
+    def work(part: slice) -> NDArray[np.float32]:
+        pairs = Pairs(queries.read(part), keys.read(part), part, part)
+        places, scores = np.arange(part.stop - part.start), np.empty(part.stop - part.start, dtype=np.float32)
+        kernels().score_pairs(pairs.vectors(None if offsets is None else offsets[gold[part]]), places, places, scores)
+        return scores
+
+    parts = row_blocks(len(queries), ROWS_READ_AT_A_TIME)
+    return np.concatenate([np.empty(0, dtype=np.float32), *ordered_map(work, parts)])
 
 
-def _count_at_least(
+def _count_reaching(
     scan: Scan,
     position: NDArray[np.int64],
-    to_beat: NDArray[np.float32],
+    goals: NDArray[np.float32],
     offsets: NDArray[np.float32] | None,
     steps: Steps,
 ) -> NDArray[np.int64]:
@@ -163,38 +170,15 @@ def _count_at_least(
 
     def work(pairs: Pairs, tiles: Tiles) -> NDArray[np.int64]:
         asked = slice(first_pair[pairs.rows.start], first_pair[pairs.rows.stop])
-        rows, goal = position[asked] - pairs.rows.start, to_beat[asked]
-        found = np.zeros(len(rows), dtype=np.int64)
-        offset = None if offsets is None else offsets[pairs.columns]
-        for part, scores in tiles:
-            if offset is not None:
-                scores -= offset[part]
-            # A query may have many gold keys: look at no more pairs at a time than the tile has queries.
-            for few in row_blocks(len(rows), len(scores)):
-                found[few] += _count_in_tile(pairs, part, scores, rows[few], goal[few], offset)
+        rows, found = position[asked] - pairs.rows.start, np.zeros(asked.stop - asked.start, dtype=np.int64)
+        vectors = pairs.vectors(None if offsets is None else offsets[pairs.columns])
+        for part, tile in tiles:
+            kernels().count_reaching(tile, kernels().BLOCK, part.start, rows, goals[asked], pairs.error, vectors, found)
         return found
 
     counts = np.zeros(len(position), dtype=np.int64)
-    for rows, found in scan.run(work):
-        counts[first_pair[rows.start] : first_pair[rows.stop]] += found
-        steps()
+    for strip in scan.strips():
+        for rows, found in strip.run(work):
+            counts[first_pair[rows.start] : first_pair[rows.stop]] += found
+            steps()
     return counts
-
-
-def _count_in_tile(
-    pairs: Pairs,
-    part: slice,
-    scores: NDArray[np.float32],
-    rows: NDArray[np.int64],
-    to_beat: NDArray[np.float32],
-    offset: NDArray[np.float32] | None,
-) -> NDArray[np.int64]:
-    error = pairs.error[rows]
-    scores = scores[rows]
-    surely = scores > (to_beat + error).astype(np.float32)[:, None]
-    counts: NDArray[np.int64] = np.count_nonzero(surely, axis=1)
-    # Only keys within the error of the score to beat need an exact score; the gold key is one of them.
-    close = (scores >= (to_beat - error).astype(np.float32)[:, None]) != surely
-    which, columns = np.divmod(np.flatnonzero(close), close.shape[1])
-    reached = pairs.exact(rows[which], columns + part.start, offset) >= to_beat[which]
-    return counts + np.bincount(which[reached], minlength=len(rows))

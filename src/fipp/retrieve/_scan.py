@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from threading import local
 from typing import Any, TypeVar
 
@@ -26,11 +27,10 @@ Tiles = Iterator[tuple[slice, NDArray[np.float32]]]
 
 # Measured on 300 dimensions: where single-threaded BLAS is fastest, and its result is still in the cache.
 QUERIES_AT_A_TIME = 1024
-KEYS_IN_A_TILE = 1024
+KEYS_IN_A_TILE = 2048
 KEYS_AT_A_TIME = 1 << 15
 # Few enough for float64 copies of these rows to stay in the second-level cache.
 ROWS_READ_AT_A_TIME = 128
-PAIRS_AT_A_TIME = 64
 
 _ROUNDING = float(np.finfo(np.float32).eps) / 2
 _SMALLEST = float(np.finfo(np.float32).tiny)
@@ -43,8 +43,8 @@ class Block:
     vectors: NDArray[np.float32]
     lengths: NDArray[np.float64]  # for unit rows 1, or 0 for a row of zeros
 
-    def part(self, rows: slice) -> Block:
-        """Return a view of some of the rows."""
+    def part(self, rows: slice | NDArray[np.int64]) -> Block:
+        """Return some of the rows: a view of a slice, a copy of those with the numbers given."""
         return Block(self.vectors[rows], self.lengths[rows])
 
 
@@ -75,12 +75,8 @@ class Rows:
 
     def pick(self, numbers: NDArray[np.int64]) -> Rows:
         """Return the rows with these numbers, in their order, still unread."""
-        if self._ready is not None:
-            picked = Rows(self._ready.vectors[numbers], self.name, unit=self.unit)
-            picked._ready = Block(picked.matrix, self._ready.lengths[numbers])
-            return picked
         picked = Rows(self.matrix, self.name, unit=self.unit)
-        picked._picked = numbers
+        picked._ready, picked._picked = self._ready, numbers if self._picked is None else self._picked[numbers]
         return picked
 
     def converted(self) -> Rows:
@@ -97,7 +93,7 @@ class Rows:
     def read_block(self, part: slice) -> Block:
         """Return many rows, which all threads convert a few at a time."""
         if self._ready is not None:
-            return self._ready.part(part)
+            return self._ready.part(self._chosen(part))
         size = part.stop - part.start
         whole = Block(np.empty((size, self.dimensions), dtype=np.float32), np.empty(size))
         parts = list(row_blocks(size, ROWS_READ_AT_A_TIME))
@@ -109,9 +105,9 @@ class Rows:
 
     def read(self, part: slice) -> Block:
         """Return a few rows. What a row becomes does not depend on the rows that are read with it."""
+        chosen = self._chosen(part)
         if self._ready is not None:
-            return self._ready.part(part)
-        chosen = part if self._picked is None else self._picked[part]
+            return self._ready.part(chosen)
         # Lengths are taken in float64, where no square of a float32 overflows or vanishes.
         rows = np.array(self.matrix[chosen], dtype=np.float64)
         finite: NDArray[np.bool_] = np.asarray(np.isfinite(rows).all(axis=1))
@@ -120,7 +116,8 @@ class Rows:
         if self.unit:
             # Dividing by the largest value first keeps even the square of 1e200 in range.
             rows /= _one_for_zero(np.abs(rows).max(axis=1, initial=0.0))[:, None]
-        lengths = np.sqrt((rows * rows).sum(axis=1))
+        with np.errstate(over="ignore"):  # an infinite length is refused below
+            lengths = np.sqrt((rows * rows).sum(axis=1))
         if self.unit:
             rows /= _one_for_zero(lengths)[:, None]
             return Block(rows.astype(np.float32), (lengths > 0).astype(np.float64))
@@ -128,6 +125,9 @@ class Rows:
         if not fits.all():
             self._refuse(part, fits, "values too large for float32; scale the vectors down")
         return Block(rows.astype(np.float32), lengths)
+
+    def _chosen(self, part: slice) -> slice | NDArray[np.int64]:
+        return part if self._picked is None else self._picked[part]
 
     def _refuse(self, part: slice, good: NDArray[np.bool_], what: str) -> None:
         position = part.start + int(np.flatnonzero(~good)[0])
@@ -150,11 +150,12 @@ def check_comparable(queries: Rows, keys: Rows, purpose: str) -> None:
         raise FippError(f"{keys.name} has no rows: there is nothing to {purpose}")
 
 
-def pair_scores(queries: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the dot product of row i of one matrix with row i of the other, in float64, added in a fixed order."""
-    # The product of two float32 is exact in float64. Converting first is faster than letting the product convert.
-    products = queries.astype(np.float64) * keys.astype(np.float64)
-    return products.sum(axis=1)
+@cache
+def kernels() -> Any:
+    """Return the compiled loops. Importing numba takes longer than all of fipp, so only a search does it."""
+    from fipp.retrieve import _kernels
+
+    return _kernels
 
 
 class Pairs:
@@ -173,9 +174,10 @@ class Pairs:
         self.error: NDArray[np.float64] = (1.01 * dimensions + 8) * _ROUNDING * largest
         self.error += 2 * dimensions * _SMALLEST
 
-    def transposed(self) -> Pairs:
-        """Return the same pairs with keys and queries exchanged."""
-        return Pairs(self.keys, self.queries, self.columns, self.rows)
+    def vectors(self, offset: NDArray[np.float32] | None) -> tuple[NDArray[np.float32], ...]:
+        """Return what compiled loops take: queries, keys, and what is subtracted from the scores with these."""
+        none = np.zeros(len(self.keys.vectors), dtype=np.float32)
+        return self.queries.vectors, self.keys.vectors, none if offset is None else offset
 
     def tiles(self, width: int, buffer: NDArray[np.float32]) -> Tiles:
         """Multiply the queries with ``width`` keys at a time, into the buffer."""
@@ -185,21 +187,6 @@ class Pairs:
             np.matmul(self.queries.vectors, self.keys.vectors[part].T, out=tile)
             yield part, tile
 
-    def exact(
-        self, rows: NDArray[np.int64], columns: NDArray[np.int64], offset: NDArray[np.float32] | None = None
-    ) -> NDArray[np.float32]:
-        """Score these pairs in float64, lower each by the ``offset`` of its key (at most 1), and round once."""
-        scores = np.zeros(len(rows))
-        # A product with zeros is known; without this, a query of zeros, close to every key, would be slow.
-        todo = np.flatnonzero((self.queries.lengths[rows] > 0) & (self.keys.lengths[columns] > 0))
-        for start in range(0, len(todo), PAIRS_AT_A_TIME):
-            pairs = todo[start : start + PAIRS_AT_A_TIME]
-            queries, keys = self.queries.vectors.take(rows[pairs], 0), self.keys.vectors.take(columns[pairs], 0)
-            scores[pairs] = pair_scores(queries, keys)
-        if offset is not None:
-            scores -= offset[columns]
-        return scores.astype(np.float32)
-
 
 class Scan:
     """One pass over all pairs of a query and a key: the one place where tiles of products are made and looked at.
@@ -208,16 +195,17 @@ class Scan:
     holds one block of keys and, for each thread, a block of queries, a tile of scores, and ``kept`` keys of each query.
     """
 
-    def __init__(self, queries: Rows, keys: Rows, max_memory: int | float | str | None, *, kept: int = 1) -> None:
+    def __init__(
+        self, queries: Rows, keys: Rows, max_memory: int | float | str | None, *, kept: int = 1, per_key: int = 0
+    ) -> None:
         check_comparable(queries, keys, "search in")
         self.queries, self.keys, self._buffers = queries, keys, local()
         half = max(1, parse_memory(max_memory) // 2)
         bytes_per_vector = 4 * queries.dimensions
-        key_step = rows_per_block(bytes_per_vector, half, at_most=KEYS_AT_A_TIME)
+        key_step = rows_per_block(bytes_per_vector + per_key, half, at_most=KEYS_AT_A_TIME)
         self._tile_width = min(KEYS_IN_A_TILE, key_step, len(keys))
-        # Each query needs, for every float32 score, a mark of one byte and room for partial maxima, and it needs room
-        # to sort and pack the keys that are kept.
-        bytes_per_query = bytes_per_vector + 6 * self._tile_width + 160 * min(kept, len(keys))
+        # Each query needs room for its scores, and for the keys that are kept: in shortlists, packed and sorted.
+        bytes_per_query = bytes_per_vector + 4 * self._tile_width + 160 * min(kept, len(keys)) + 1024
         query_step = rows_per_block(n_threads() * bytes_per_query, half, at_most=QUERIES_AT_A_TIME)
         self._query_blocks = list(row_blocks(len(queries), query_step))
         self._key_blocks = list(row_blocks(len(keys), key_step))
@@ -225,16 +213,21 @@ class Scan:
     def __len__(self) -> int:
         return len(self._query_blocks) * len(self._key_blocks)
 
-    def run(self, work: Callable[[Pairs, Tiles], Result]) -> Iterator[tuple[slice, Result]]:
-        """Yield, block by block and in order, the rows of the queries and the result of ``work`` on their scores."""
+    def strips(self) -> Iterator[Strip]:
+        """Yield all queries with one block of keys after another."""
         for columns in self._key_blocks:
-            keys = self.keys.read_block(columns)
+            yield Strip(self, self.keys.read_block(columns), columns)
 
-            def reduce(rows: slice, columns: slice = columns, keys: Block = keys) -> Result:
-                pairs = Pairs(self.queries.read_block(rows), keys, rows, columns)
-                return work(pairs, pairs.tiles(self._tile_width, self._buffer()))
+    def run(
+        self, work: Callable[[Pairs, Tiles], Result], keys: Block, columns: slice
+    ) -> Iterator[tuple[slice, Result]]:
+        """Yield, block by block and in order, the rows of the queries and the result of ``work`` on their scores."""
 
-            yield from zip(self._query_blocks, ordered_map(reduce, self._query_blocks), strict=True)
+        def reduce(rows: slice) -> Result:
+            pairs = Pairs(self.queries.read_block(rows), keys, rows, columns)
+            return work(pairs, pairs.tiles(self._tile_width, self._buffer()))
+
+        return zip(self._query_blocks, ordered_map(reduce, self._query_blocks), strict=True)
 
     def _buffer(self) -> NDArray[np.float32]:
         """Return each thread's own room for a tile: allocating it anew is slow."""
@@ -242,3 +235,16 @@ class Scan:
             self._buffers.tile = np.empty(self._query_blocks[0].stop * self._tile_width, dtype=np.float32)
         buffer: NDArray[np.float32] = self._buffers.tile
         return buffer
+
+
+@dataclass(frozen=True)
+class Strip:
+    """All queries of a scan and a block of its keys."""
+
+    scan: Scan
+    keys: Block
+    columns: slice
+
+    def run(self, work: Callable[[Pairs, Tiles], Result]) -> Iterator[tuple[slice, Result]]:
+        """Yield, block by block and in order, the rows of the queries and the result of ``work`` on their scores."""
+        return self.scan.run(work, self.keys, self.columns)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from fipp._progress import Steps
 from fipp.exceptions import FippError
 from fipp.linalg import n_threads, ordered_map, row_blocks, rows_per_block
-from fipp.retrieve._best import Best, Collector
-from fipp.retrieve._scan import Pairs, Rows, Scan, Tiles, check_comparable
+from fipp.retrieve._best import Wanted, find_best
+from fipp.retrieve._scan import Rows, Scan, check_comparable
 
 _NAMES = {"cosine": "cosine", "nn": "cosine", "dot": "dot", "csls": "csls", "isf": "isf", "dualis": "dualis"}
 # With a larger β, scores could leave the range of float32.
@@ -110,7 +110,7 @@ class Hubs:
         parts = [
             scan.run(steps)
             if isinstance(scan, SoftmaxScan)
-            else best_keys(scan, self.settings.n_neighbours, steps).means()
+            else find_best(scan, steps, Wanted(self.settings.n_neighbours))[0].means()
             for scan in self.scans
         ]
         if not parts:
@@ -119,35 +119,6 @@ class Hubs:
         # inverted softmaxes likewise; halving and doubling a float are exact.
         halved = self.settings.retrieval in ("csls", "dualis")
         return sum(parts[1:], parts[0]) / np.float32(2 if halved else 1)
-
-
-def best_keys(scan: Scan, k: int, steps: Steps, offsets: NDArray[np.float32] | None = None) -> Best:
-    """Find the ``k`` keys with the highest score, less the offset of the key, for each query of ``scan``."""
-    return nearest_and_best(scan, steps, (k, offsets))[0]
-
-
-def nearest_and_best(scan: Scan, steps: Steps, *wanted: tuple[int, NDArray[np.float32] | None]) -> list[Best]:
-    """Find the best keys for several pairs of k and offsets in one pass.
-
-    Offsets are subtracted in place, so a search without offsets must come before one with them.
-    """
-    found = [Best(len(scan.queries), min(k, len(scan.keys))) for k, _ in wanted]
-
-    def work(pairs: Pairs, tiles: Tiles) -> list[NDArray[np.int64]]:
-        collectors = [
-            Collector(pairs, best.k, best.floor[pairs.rows], None if offsets is None else offsets[pairs.columns])
-            for best, (_, offsets) in zip(found, wanted, strict=True)
-        ]
-        for part, products in tiles:
-            for collector in collectors:
-                collector.add(part, products)
-        return [collector.best() for collector in collectors]
-
-    for rows, packed in scan.run(work):
-        for best, new in zip(found, packed, strict=True):
-            best.add(rows, new)
-        steps()
-    return found
 
 
 class SoftmaxScan:

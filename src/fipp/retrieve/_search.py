@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp._progress import Progress, Steps
-from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks
-from fipp.retrieve._best import Best, Collector
-from fipp.retrieve._scan import Block, Pairs, Rows, Scan
-from fipp.retrieve._scores import Hubs, Settings, best_keys, check_count, nearest_and_best
-
-# Measured on 300 dimensions: narrower strips of keys are not worth it, wider ones hardly faster.
-NARROWEST_STRIP = 256
-WIDEST_STRIP = 2048
-QUERIES_AT_A_TIME = 1024
-
-Result = TypeVar("Result")
+from fipp.retrieve._best import Best, Wanted, find_best, find_both
+from fipp.retrieve._scan import Rows, Scan
+from fipp.retrieve._scores import Hubs, Settings, check_count
+from fipp.retrieve._sweep import Sweep, n_candidates
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +168,7 @@ def mean_similarity(
     """
     k = check_count(k, "k")
     scan = Scan(Rows(keys, "keys", unit=True), Rows(reference, "reference", unit=True), max_memory, kept=k)
-    return best_keys(scan, k, Steps(progress, len(scan))).means()
+    return find_best(scan, Steps(progress, len(scan)), Wanted(k))[0].means()
 
 
 def search(
@@ -192,9 +183,10 @@ def search(
     """Find the ``k`` best keys of each query, with as few products as the memory allows."""
     scan = Scan(queries, keys, max_memory, kept=max(k, settings.n_neighbours))
     if settings.retrieval == "csls" and reference is queries:
-        sweep = Sweep.plan(queries, keys, k, settings.n_neighbours, max_memory)
+        kept = n_candidates(k, settings.n_neighbours)
+        sweep = Sweep.plan(queries, keys, kept, max_memory)
         if sweep is not None:
-            return _csls(*sweep.run(Steps(progress, len(sweep))))
+            return _csls_in_one(sweep, k, kept, settings.n_neighbours, progress)
     hubs = Hubs.plan(settings, keys, reference, max_memory)
     steps = Steps(progress, len(hubs) + len(scan))
     return Prepared(settings, hubs.offsets(steps), len(reference), len(keys)).search(scan, k, steps)
@@ -212,8 +204,9 @@ class Prepared:
     def search(self, scan: Scan, k: int, steps: Steps) -> Neighbours:
         """Find the ``k`` best keys of each query."""
         if self.settings.retrieval == "csls" and self.offsets is not None:
-            return _csls(*nearest_and_best(scan, steps, (self.settings.n_neighbours, None), (k, self.offsets)))
-        indices, scores = best_keys(scan, k, steps, self.offsets).result()
+            nearest, best = find_best(scan, steps, Wanted(self.settings.n_neighbours), Wanted(k, self.offsets))
+            return _csls(best, nearest.means())
+        indices, scores = find_best(scan, steps, Wanted(k, self.offsets))[0].result()
         return Neighbours(indices, self.finish(scores))
 
     def finish(self, scores: NDArray[np.float32], nearness: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
@@ -227,120 +220,21 @@ class Prepared:
         return scores
 
 
-def _csls(nearest: Best, best: Best) -> Neighbours:
-    """Turn cosines less r_S / 2 into CSLS; ``nearest`` are the nearest keys by cosine."""
-    (indices, scores), r_T = best.result(), nearest.means()
+def _csls_in_one(sweep: Sweep, k: int, kept: int, n_neighbours: int, progress: Progress | None) -> Neighbours:
+    scan = sweep.scan(kept, n_neighbours)
+    steps = Steps(progress, len(scan) + 1)
+    nearest, of_keys = find_both(scan, steps, kept, n_neighbours)
+    best = sweep.rank(nearest, of_keys, k, of_keys.means() / np.float32(2))
+    steps()
+    return _csls(best, nearest.means(n_neighbours))
+
+
+def _csls(best: Best, r_T: NDArray[np.float32]) -> Neighbours:
+    """Turn cosines less r_S / 2 into CSLS."""
+    indices, scores = best.result()
     return Neighbours(indices, 2 * scores - r_T[:, None], r_T)
 
 
 def _log_softmax(scores: NDArray[np.float32], beta: float, size: int) -> NDArray[np.float32]:
     """Turn cosines less the logarithm of a bank's mean into scaled cosines less that of its sum."""
     return (beta * scores.astype(np.float64) - np.log(float(size))).astype(np.float32)
-
-
-class Sweep:
-    """CSLS of whole vocabularies with one product of all queries with all keys instead of two.
-
-    The usual way multiplies everything twice: once for r_S, how close each key is to its nearest queries, and once for
-    the scores, which need r_S. But r_S of *some* keys is known as soon as all queries have been compared with these.
-    So the products of all queries with a strip of keys are held, narrow enough to fit in memory; their columns give r_S
-    of the strip, and their rows are then ranked by CSLS without another product. The result is the same, bit by bit.
-    """
-
-    def __init__(self, queries: Rows, keys: Rows, k: int, n_neighbours: int, width: int) -> None:
-        self._queries, self._keys = queries, keys
-        self._k, self._n_nearest_keys = min(k, len(keys)), min(n_neighbours, len(keys))
-        self._n_nearest_queries = min(n_neighbours, len(queries))
-        self._strips = list(row_blocks(len(keys), width))
-        self._blocks = list(row_blocks(len(queries), QUERIES_AT_A_TIME))
-
-    @classmethod
-    def plan(
-        cls, queries: Rows, keys: Rows, k: int, n_neighbours: int, max_memory: int | float | str | None
-    ) -> Sweep | None:
-        """Return the sweep if all queries and their products with a strip of keys fit in memory, else None."""
-        if len(queries) == 0:
-            return None
-        kept = min(max(k, n_neighbours), max(len(keys), len(queries)))
-        size = min(QUERIES_AT_A_TIME, len(queries))
-        # Each thread has marks of one byte per score, and partial maxima; the keys kept for a query, and the queries
-        # kept for a key, are packed and sorted.
-        fixed = len(queries) * (4 * queries.dimensions + 8) + 128 * kept * size * (n_threads() + 1)
-        per_key = 4 * len(queries) + 8 * keys.dimensions + 9 * n_threads() * size + 128 * kept * (n_threads() + 2)
-        width = (parse_memory(max_memory) - fixed) // per_key
-        if width < min(NARROWEST_STRIP, len(keys)):
-            return None
-        return cls(queries, keys, k, n_neighbours, min(width, WIDEST_STRIP))
-
-    def __len__(self) -> int:
-        return 2 * len(self._strips) * len(self._blocks)
-
-    def run(self, steps: Steps) -> tuple[Best, Best]:
-        """Return the nearest keys by cosine, and the best keys by half of CSLS, of each query."""
-        queries = self._queries.read_all()
-        room = np.empty(len(self._queries) * self._strips[0].stop, dtype=np.float32)
-        nearest, best = Best(len(self._queries), self._n_nearest_keys), Best(len(self._queries), self._k)
-        for columns in self._strips:
-            keys = self._keys.read_block(columns)
-            width = columns.stop - columns.start
-            strip = _Strip(queries, keys, columns, room[: len(self._queries) * width].reshape(-1, width))
-            r_S = self._measure(strip, nearest, steps)
-            self._rank(strip, r_S / np.float32(2), best, steps)
-        return nearest, best
-
-    def _measure(self, strip: _Strip, nearest: Best, steps: Steps) -> NDArray[np.float32]:
-        """Fill the strip with cosines, add its nearest keys of each query, and return r_S of its keys."""
-        width = strip.products.shape[1]
-        nearest_queries = Best(width, self._n_nearest_queries)
-
-        def work(rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-            pairs, cosines = strip.pairs(rows), strip.products[rows]
-            np.matmul(pairs.queries.vectors, pairs.keys.vectors.T, out=cosines)
-            return (
-                _best_of(pairs, cosines, nearest.k, nearest.floor[rows]),
-                _best_of(pairs.transposed(), cosines.T, nearest_queries.k, nearest_queries.floor),
-            )
-
-        for rows, (keys_of_queries, queries_of_keys) in self._in_blocks(work, steps):
-            nearest.add(rows, keys_of_queries)
-            nearest_queries.add(slice(0, width), queries_of_keys)
-        return nearest_queries.means()
-
-    def _rank(self, strip: _Strip, half: NDArray[np.float32], best: Best, steps: Steps) -> None:
-        """Add the best keys of the strip by cosine less ``half`` of r_S."""
-
-        def work(rows: slice) -> NDArray[np.int64]:
-            return _best_of(strip.pairs(rows), strip.products[rows], best.k, best.floor[rows], half)
-
-        for rows, found in self._in_blocks(work, steps):
-            best.add(rows, found)
-
-    def _in_blocks(self, work: Callable[[slice], Result], steps: Steps) -> Iterator[tuple[slice, Result]]:
-        for rows, result in zip(self._blocks, ordered_map(work, self._blocks), strict=True):
-            yield rows, result
-            steps()
-
-
-class _Strip(NamedTuple):
-    """All queries, a strip of keys, and their products."""
-
-    queries: Block
-    keys: Block
-    columns: slice
-    products: NDArray[np.float32]
-
-    def pairs(self, rows: slice) -> Pairs:
-        """Return the pairs of some queries with the keys."""
-        return Pairs(self.queries.part(rows), self.keys, rows, self.columns)
-
-
-def _best_of(
-    pairs: Pairs,
-    products: NDArray[np.float32],
-    k: int,
-    floor: NDArray[np.float32],
-    offset: NDArray[np.float32] | None = None,
-) -> NDArray[np.int64]:
-    found = Collector(pairs, k, floor, offset)
-    found.add(slice(0, products.shape[1]), products)
-    return found.best()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fipp.exceptions import FippError
-from fipp.io import counted, quoted, read_batches
+from fipp.io import Budget, counted, quoted, read_batches
 from fipp.tasks._inference import InferenceCorpus
 from fipp.tasks._texts import decode
 
@@ -26,7 +26,13 @@ _FIELDS = ("gold_label", "sentence1", "sentence2")
 _UNDECIDED = "-"
 
 
-def load_nli(path: str | os.PathLike[str], language: str | None = None, *, limit: int | None = None) -> InferenceCorpus:
+def load_nli(
+    path: str | os.PathLike[str],
+    language: str | None = None,
+    *,
+    limit: int | None = None,
+    max_bytes: int | float | str | None = None,
+) -> InferenceCorpus:
     r"""Read a file of MultiNLI, SNLI or XNLI: ``.jsonl`` or tab-separated, as its content shows, compressed or not.
 
     Parameters
@@ -37,6 +43,8 @@ def load_nli(path: str | os.PathLike[str], language: str | None = None, *, limit
         The language to read from a file of XNLI, such as ``"fr"``.
     limit : int, optional
         Take only the first pairs.
+    max_bytes : int or str, optional
+        Refuse a file that takes more memory than this, as in `Vectors.load`.
 
     Returns
     -------
@@ -62,8 +70,11 @@ def load_nli(path: str | os.PathLike[str], language: str | None = None, *, limit
     premises, hypotheses, labels, undecided = [], [], [], 0
     known = InferenceCorpus.label_names
     languages: set[str] = set()
-    for where, record in _records(path, language is not None):
-        languages.add(record.get("language", ""))
+    budget = Budget(path, max_bytes)
+    for where, record in _records(path, language is not None, budget.max_bytes):
+        if record.get("language", "") not in languages:
+            languages.add(record.get("language", ""))
+            budget.take_words([record.get("language", "")])
         if language is None and len(languages) > 1:
             raise FippError(f"{where} is in another language than those before: say which to read, such as 'fr'")
         if language is not None and record["language"] != language:
@@ -74,9 +85,10 @@ def load_nli(path: str | os.PathLike[str], language: str | None = None, *, limit
             continue
         if label not in known:
             raise FippError(f"{where} has the label {quoted(label)}, which is none of {', '.join(known)} and -")
+        budget.take_words([record["sentence1"], record["sentence2"]])
         premises.append(record["sentence1"])
         hypotheses.append(record["sentence2"])
-        labels.append(label)
+        labels.append(known[known.index(label)])  # one string, however many lines have it
         if limit is not None and len(labels) >= limit:
             break
     if language is not None and language not in languages:
@@ -86,12 +98,12 @@ def load_nli(path: str | os.PathLike[str], language: str | None = None, *, limit
     return InferenceCorpus(premises, hypotheses, labels, undecided)
 
 
-def _records(path: Path, with_language: bool) -> Iterator[tuple[str, dict[str, str]]]:
+def _records(path: Path, with_language: bool, max_bytes: int) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the wanted fields of each line, with the line's name for errors."""
     wanted = ("language", *_FIELDS) if with_language else _FIELDS
     columns: dict[str, int] = {}
     widths = range(0)
-    lines = (line for batch in read_batches(path) for line in batch)
+    lines = (line for batch in read_batches(path, max_bytes) for line in batch)
     is_json: bool | None = None
     for number, raw in enumerate(lines, 1):
         where = f"line {number:,} of {path}"

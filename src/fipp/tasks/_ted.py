@@ -15,6 +15,7 @@ import os
 import re
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fipp.exceptions import FippError
+from fipp.io import Budget, FileInPieces, Source, explained
 from fipp.tasks._documents import DocumentCorpus
 from fipp.tasks._texts import decode
 
@@ -37,10 +39,11 @@ class _File(NamedTuple):
     topic: str
     side: str
     name: str
-    text: str
 
 
-def load_ted(path: str | os.PathLike[str], pair: str, part: str) -> DocumentCorpus:
+def load_ted(
+    path: str | os.PathLike[str], pair: str, part: str, *, max_bytes: int | float | str | None = None
+) -> DocumentCorpus:
     """Read documents of the TED-CLDC corpus in its published layout.
 
     ``PATH/en-fr/train/TOPIC/positive/NUMBER.ted`` and ``…/negative/…`` are English talks with French as their other
@@ -55,6 +58,8 @@ def load_ted(path: str | os.PathLike[str], pair: str, part: str) -> DocumentCorp
         ``"en-fr"`` are the English texts beside the French ones, which are ``"fr-en"``.
     part : {"train", "test"}
         Which part.
+    max_bytes : int or str, optional
+        Refuse a corpus that takes more memory than this, and an archive that unpacks to more, as in `Vectors.load`.
 
     Returns
     -------
@@ -82,21 +87,20 @@ def load_ted(path: str | os.PathLike[str], pair: str, part: str) -> DocumentCorp
     path = Path(path)
     if not re.fullmatch(r"[a-z]{2,3}-[a-z]{2,3}", pair):
         raise FippError(f"a pair of languages is written such as en-fr, not {pair!r}")
-    files = list(_documents(path, pair, part))
+    texts: dict[str, str] = {}
+    files = list(_documents(path, pair, part, texts, Budget(path, max_bytes)))
     _check_sides(files, path, pair, part)
     topics = sorted({file.topic for file in files})
     names = sorted({file.name for file in files}, key=_number)
     columns, rows = ({name: i for i, name in enumerate(each)} for each in (topics, names))
     labels = np.full((len(names), len(topics)), -1, dtype=np.int8)
-    texts = [""] * len(names)
     for file in files:
         row, column = rows[file.name], columns[file.topic]
         if labels[row, column] >= 0:
             raise FippError(f"{path}: {file.name} is both positive and negative for {file.topic} in {pair}/{part}")
         labels[row, column] = _SIDES[file.side]
-        texts[row] = texts[row] or file.text
     language = pair.partition("-")[0]
-    return DocumentCorpus([_plain(text, language) for text in texts], labels, topics)
+    return DocumentCorpus([_plain(texts[name], language) for name in names], labels, topics)
 
 
 def _number(name: str) -> tuple[int, str]:
@@ -110,19 +114,28 @@ def _plain(text: str, language: str) -> str:
     return " ".join(word for word in words if not _UNKNOWN.fullmatch(word))
 
 
-def _documents(path: Path, pair: str, part: str) -> Iterator[_File]:
-    """Yield the documents of one part; names in an archive are compared and never used as paths."""
-    for place, size, read in _folder(path, pair, part) if path.is_dir() else _archive(path, pair, part):
+def _documents(path: Path, pair: str, part: str, texts: dict[str, str], budget: Budget) -> Iterator[_File]:
+    """Yield the documents of one part; names in an archive are compared and never used as paths.
+
+    ``texts`` gets each text once: a document is in the folders of all topics.
+    """
+    for place, size, read in _folder(path, pair, part) if path.is_dir() else _archive(path, pair, part, budget):
         topic, side, name = PurePosixPath(place).parts[-3:]
         if name.startswith("."):
             continue
         where = f"{path}: {place}"
         if size > _LARGEST_DOCUMENT:
             raise FippError(f"{where} has {size:,} bytes, more than {_LARGEST_DOCUMENT:,}: is it a document?")
-        contents = read()
+        with _whole_archive(path):
+            contents = read()
         if not contents.strip():
             raise FippError(f"{where} is empty: the corpus was not unpacked completely")
-        yield _File(topic, side, name, decode(contents, where))
+        text = decode(contents, where)
+        if name not in texts:
+            texts[name] = text
+            budget.take_words([text, text])  # as it is, and without suffixes
+        budget.take_words([topic, side, name])
+        yield _File(topic, side, name)
 
 
 def _folder(path: Path, pair: str, part: str) -> Iterator[_Place]:
@@ -135,17 +148,26 @@ def _folder(path: Path, pair: str, part: str) -> Iterator[_Place]:
             yield file.relative_to(path).as_posix(), file.stat().st_size, file.read_bytes
 
 
-def _archive(path: Path, pair: str, part: str) -> Iterator[_Place]:
+def _archive(path: Path, pair: str, part: str, budget: Budget) -> Iterator[_Place]:
     if not path.exists():
         raise FippError(f"there is no {path}: `fipp download ted-cldc` says where the corpus is")
-    try:
-        with tarfile.open(path, "r:*") as archive:
-            for member in archive:
-                contents = archive.extractfile(member) if member.isreg() else None
-                if contents is not None and PurePosixPath(member.name).parts[-5:-3] == (pair, part):
-                    yield member.name, member.size, contents.read
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise FippError(f"{path} is not a complete tar archive ({error}); download it again") from error
+    with (
+        _whole_archive(path),
+        Source(path, budget.max_bytes) as source,
+        source.as_file() as plain,
+        FileInPieces(plain) as file,
+        tarfile.open(fileobj=file, mode="r:") as archive,
+    ):
+        while (member := archive.next()) is not None:
+            archive.members = []  # type: ignore[attr-defined]  # there may be millions
+            contents = archive.extractfile(member) if member.isreg() else None
+            if contents is not None and PurePosixPath(member.name).parts[-5:-3] == (pair, part):
+                yield member.name, member.size, contents.read
+
+
+def _whole_archive(path: Path) -> AbstractContextManager[None]:
+    errors = (tarfile.TarError, EOFError, OSError)
+    return explained(path, "is not a complete tar archive; download it again", *errors)
 
 
 def _check_sides(files: list[_File], path: Path, pair: str, part: str) -> None:

@@ -5,9 +5,10 @@ import pytest
 import scipy.linalg
 
 from fipp import Alignment, FippError, FippWarning, Lexicon, VecMap, Vectors, align
-from fipp.aligners._csls_induction import Induced, from_similarity_distributions, hubness, induce
+from fipp.aligners._csls_induction import Induced, from_similarity_distributions, induce
 from fipp.aligners.published._vecmap import Schedule, dictionary_cross, self_learn, whitening
 from fipp.linalg import shared_directions, unit_rows
+from fipp.retrieve import hubness
 
 SELF_LEARNING = ("semi-supervised", "identical", "unsupervised")
 

@@ -180,6 +180,11 @@ class DLV(BaseAligner):
         "max_memory": MEMORY,
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **BaseAligner._fitted_constraints,
+        "n_iter_": [COUNT],
+    }
+
     def __init__(
         self,
         n_neighbours: int = 3,

@@ -64,6 +64,11 @@ class CCA(BaseAligner):
         "whiten": [SHARE],
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **BaseAligner._fitted_constraints,
+        "correlations_": "float64 s",
+    }
+
     def __init__(
         self, ridge: float = 0.1, reweight: float = 1.0, *, whiten: float = 1.0, preprocess: Any = "unit"
     ) -> None:

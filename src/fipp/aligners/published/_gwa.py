@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from fipp._optional import require
 from fipp._progress import Progress, Steps
 from fipp.aligners._consistency import PairlessAligner
-from fipp.aligners._constraints import AT_LEAST_1, NOT_NEGATIVE, POSITIVE
+from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE, POSITIVE
 from fipp.exceptions import FippError
 from fipp.linalg import rotation, single_threaded_blas, unit_rows
 
@@ -107,6 +107,13 @@ class GromovWasserstein(PairlessAligner):
         "n_iterations": [AT_LEAST_1],
         "tolerance": [NOT_NEGATIVE],
         "random_state": ["random_state"],
+    }
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **PairlessAligner._fitted_constraints,
+        "distance_": [Real],
+        "n_iter_": [COUNT],
+        "converged_": ["boolean"],
     }
 
     def __init__(

@@ -18,6 +18,8 @@ from fipp.retrieve import mutual_neighbours
 
 _MOMENT_STEPS = 40
 _FIRST_LEARNING_RATE, _LAST_LEARNING_RATE = 0.5, 0.05
+# Entries of maps between spaces of the same scale are about 1.
+_DIVERGED = 1e6
 
 
 class ICP(PairlessAligner):
@@ -107,6 +109,11 @@ class ICP(PairlessAligner):
         "max_words": MAX_WORDS,
         "random_state": ["random_state"],
         "max_memory": MEMORY,
+    }
+
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **PairlessAligner._fitted_constraints,
+        "losses_": "float64 runs",
     }
 
     def __init__(
@@ -293,6 +300,9 @@ def cycle_icp(
             to_W, to_V = gradients(x, y, x_near, y_near, W, V, cycle_weight)
             rate = rates[epoch * n_batches + number]
             W, V = W - rate * to_W / X.variance[:, None], V - rate * to_V / Y.variance[:, None]
+            if not max(np.abs(W).max(), np.abs(V).max()) < _DIVERGED:
+                # The step is too long for batches that do not resemble the whole.
+                return CycleMaps(start, start.T, fit_loss(X, Y, start, start.T))
     return CycleMaps(W, V, fit_loss(X, Y, W, V))
 
 

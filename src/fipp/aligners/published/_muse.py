@@ -127,6 +127,13 @@ class MUSE(PairlessAligner):
         "max_memory": MEMORY,
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **PairlessAligner._fitted_constraints,
+        "criterion_": [Real],
+        "n_iterations_": [COUNT],
+        "restart_criteria_?": "float64 games",
+    }
+
     def __init__(
         self,
         mode: str = "supervised",
@@ -280,6 +287,8 @@ def adversarial_map(
     with one_torch_thread(torch), torch.random.fork_rng(devices=[]):
         torch.manual_seed(random_state)
         played = _play(torch, torch.from_numpy(source), torch.from_numpy(target), game, Steps(progress, game.n_steps))
+    if not np.isfinite(played).all():
+        raise FippError(f"the game has diverged: take a learning_rate below {game.learning_rate:g}")
     # The game leaves the map nearly orthogonal; what counts is the nearest orthogonal one.
     omega = rotation(played.astype(np.float64)).astype(np.float32)
     return np.asarray(sides[0] @ omega @ sides[1].T, dtype=np.float32)
@@ -313,7 +322,7 @@ def _play(torch: Any, X: Any, Y: Any, game: MUSE, steps: Steps) -> NDArray[np.fl
     omega = torch.eye(X.shape[1]).requires_grad_()
     discriminator = _discriminator(torch, Y.shape[1], game)
     judge = torch.nn.BCEWithLogitsLoss()
-    answers = torch.full((2 * game.batch_size,), game.smoothing)
+    answers = torch.full((2 * game.batch_size,), float(game.smoothing))
     answers[: game.batch_size] = 1 - game.smoothing  # mapped source vectors come first
     optimisers = [torch.optim.SGD(what, lr=game.learning_rate) for what in ([omega], discriminator.parameters())]
     for step in range(game.n_steps):

@@ -108,6 +108,13 @@ class RCSLS(BaseAligner):
         "max_memory": MEMORY,
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **BaseAligner._fitted_constraints,
+        "n_iter_": [COUNT],
+        "losses_": "float64 steps",
+        "holdout_scores_": "float64 tried",
+    }
+
     def __init__(
         self,
         constraint: Literal["none", "spectral", "orthogonal"] = "none",

@@ -16,10 +16,11 @@ from fipp._progress import Progress, Steps
 from fipp.aligners._base import LearnsFrom
 from fipp.aligners._consistency import PairlessAligner
 from fipp.aligners._constraints import AT_LEAST_1, AUTO, MAX_WORDS, NOT_NEGATIVE, SHARE
-from fipp.aligners._csls_induction import Hubness, Induced, from_similarity_distributions, hubness, induce
+from fipp.aligners._csls_induction import Induced, from_similarity_distributions, induce
 from fipp.aligners._procrustes import pair_rotation
 from fipp.exceptions import FippError
 from fipp.linalg import cross_products, matmul_blocks, shared_directions, single_threaded_blas, unit_rows
+from fipp.retrieve import Hubness, hubness
 
 # Hundreds of rounds make more of chance than the few with which it is compared, so the consistency must be farther from
 # chance than elsewhere. Measured on 4,000 words per side: 0.84 of the way to 1 for English and French, where most was
@@ -144,6 +145,12 @@ class VecMap(PairlessAligner):
         "random_state": ["random_state"],
     }
 
+    _fitted_constraints: ClassVar[Mapping[str, Any]] = {
+        **PairlessAligner._fitted_constraints,
+        "singular_values_": "float64 s",
+        "objectives_?": "float64 rounds",
+    }
+
     def __init__(
         self,
         mode: Literal["supervised", "semi-supervised", "identical", "unsupervised"] = "supervised",
@@ -234,10 +241,11 @@ class VecMap(PairlessAligner):
 
         def steps(side: str, reweight: float, dewhiten: str | None) -> NDArray[np.float32]:
             # Whiten, rotate, re-weight; then give back the scatter of one side, as seen in the shared space.
-            linear = (white[side].apply @ rotations[side]) * self.singular_values_**reweight
-            if dewhiten is not None:
-                linear = linear @ (rotations[dewhiten].T @ white[dewhiten].undo @ rotations[dewhiten])
-            return linear[:, : self.n_components].astype(np.float32)
+            with np.errstate(over="ignore", invalid="ignore"):  # a map that is not finite is refused
+                linear = (white[side].apply @ rotations[side]) * self.singular_values_**reweight
+                if dewhiten is not None:
+                    linear = linear @ (rotations[dewhiten].T @ white[dewhiten].undo @ rotations[dewhiten])
+                return linear[:, : self.n_components].astype(np.float32)
 
         self.map_ = steps("source", self.source_reweight, self.source_dewhiten)
         self.target_map_ = steps("target", self.target_reweight, self.target_dewhiten)

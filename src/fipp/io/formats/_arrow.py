@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 
 from fipp._optional import require
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
+from fipp.io._budget import Budget
 from fipp.io._report import NO_VECTOR, NO_WORD, RAGGED, Inspector
-from fipp.io._rows import FloatMatrix, RowCollector, as_floats, blocks
-from fipp.io._stream import check_unicode, explained
-from fipp.io._table import Options, Table, assemble, check_size
+from fipp.io._rows import BLOCK_NUMBERS, FloatMatrix, RowCollector
+from fipp.io._stream import check_readable, check_unicode
+from fipp.io._table import Options, Table, assemble
+from fipp.io.formats import _arrow_child
+from fipp.io.formats._arrow_child import FILE_MARK, Batch
 
-PARQUET_MARK = b"PAR1"
-_FILE = b"ARROW1"
 _STREAM = b"\xff\xff\xff\xff"
 _FEATHER_1 = b"FEA1"
-_BATCH_ROWS = 4096
-_ID_NAMES = ("word", "words", "token", "id", "ids", "key")
 
 
 def recognises_arrow(path: Path, opening: bytes) -> bool:
     """Return whether a file is Arrow IPC, as a file or a stream, or Feather."""
-    return opening.startswith((_FILE, _FEATHER_1)) or (opening.startswith(_STREAM) and len(opening) > 8)
+    return opening.startswith((FILE_MARK, _FEATHER_1)) or (opening.startswith(_STREAM) and len(opening) > 8)
 
 
 def read_arrow(path: Path, options: Options) -> Table:
@@ -35,29 +39,106 @@ def read_arrow(path: Path, options: Options) -> Table:
 
     Without a column of lists, every column of numbers is a dimension.
     """
+    check_readable(path)
+    with open(path, "rb") as file:
+        if file.read(4) == _FEATHER_1:
+            raise FippError(f"{path} is Feather of version 1; write it again with a newer library, or as Parquet")
     inspector = Inspector(path, options.strict)
+    budget = options.budget(path)
     words: list[str] = []
     collected: RowCollector | None = None
     seen = 0
-    arrow = _pyarrow()
-    errors = (arrow.ArrowException, OSError, MemoryError, ValueError, KeyError, OverflowError)
-    with explained(path, "is damaged, or pyarrow cannot read it", *errors):
-        for schema, batch in _batches(path, arrow):
-            dimension = None if collected is None else collected.dimensions
-            found, matrix = _rows_of(batch, _Columns.choose(schema, path), inspector, seen, dimension)
-            seen += batch.num_rows
+    with closing(decoded(path, budget)) as batches:
+        for batch in batches:
+            found, matrix = _rows_of(batch, inspector, seen)
+            seen += len(batch.states)
             if not found:
                 continue
             if collected is None:
-                collected = RowCollector(matrix.shape[1])
-            check_size(len(words) + len(found), collected.dimensions, options.max_bytes, path)
+                collected = RowCollector(matrix.shape[1], scratch=options.scratch)
+            budget.take_words(found)
+            budget.take_numbers(matrix.nbytes)
             words += found
             collected.append(matrix)
             if options.limit is not None and len(words) >= options.limit:
                 break
     if collected is None:
         raise FippError(f"{path} holds no vector that can be used")
-    return assemble(words, collected.finish(), inspector, options.limit)
+    return assemble(words, collected.finish(), inspector, options.limit, options.scratch)
+
+
+def decoded(path: Path, budget: Budget) -> Generator[Batch, None, None]:
+    """Yield the batches of a table from a process of its own."""
+    if importlib.util.find_spec("pyarrow") is None:
+        _pyarrow()  # says what to install
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(folder or os.getcwd() for folder in sys.path),
+        # A limit counts address space, of which these would reserve more than they use.
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        "MALLOC_ARENA_MAX": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    command = [sys.executable, _arrow_child.__file__, str(path.absolute()), str(budget.max_bytes)]
+    with (
+        tempfile.TemporaryFile() as complaints,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints, env=environment
+        ) as child,
+    ):
+        assert child.stdout is not None
+        try:
+            while (batch := _next_batch(child.stdout, budget)) is not None:
+                yield batch
+        except BaseException:  # the caller has all that it wants, or was interrupted
+            child.kill()
+            raise
+        if code := child.wait():
+            complaints.seek(0)
+            said = complaints.read(4000).decode("utf-8", "replace").strip()
+            if code == _arrow_child.REFUSED:
+                raise FippError(said)
+            raise FippError(
+                f"{path} is damaged, or needs more than {budget.max_bytes:,} bytes of memory: pyarrow ended with "
+                f"{code}. {said[-300:]}"
+            )
+
+
+def _next_batch(stream: IO[bytes], budget: Budget) -> Batch | None:
+    """Read a batch; None if there is no further one that is whole."""
+    opening = stream.read(_arrow_child.HEADER.size)
+    if len(opening) < _arrow_child.HEADER.size:
+        return None
+    rows, good, dimensions, text = _arrow_child.HEADER.unpack(opening)
+    budget.expect(4 * good * dimensions + 2 * text)  # words are there as bytes and as text
+    sizes = (rows, 4 * good * dimensions, 8 * rows, text)
+    parts = [stream.read(size) for size in sizes]
+    if len(parts[-1]) < text:
+        return None
+    states, matrix, lengths = (
+        np.frombuffer(*part) for part in zip(parts, (np.int8, np.float32, np.int64), strict=False)
+    )
+    return Batch(states, matrix.reshape(good, dimensions), lengths, parts[-1])
+
+
+def _rows_of(batch: Batch, inspector: Inspector, seen: int) -> tuple[list[str], FloatMatrix]:
+    """Return the words and vectors of a batch that follows ``seen`` rows; rows without one of them are skipped."""
+    words: list[str] = []
+    kept: list[bool] = []
+    end = 0
+    for row, (state, length) in enumerate(zip(batch.states.tolist(), batch.lengths.tolist(), strict=True), seen):
+        start, end = end, end + max(0, length)
+        where = f"row {row}"
+        word = inspector.decode(batch.text[start:end], where)
+        if state != _arrow_child.GOOD:
+            inspector.skip(NO_VECTOR if state == _arrow_child.NULL else RAGGED, where, word)
+            continue
+        kept.append(length >= 0)
+        if length < 0:
+            inspector.skip(NO_WORD, where, "")
+        else:
+            words.append(word)
+    return words, batch.matrix if all(kept) else batch.matrix[kept]
 
 
 def write_parquet(table: Table, path: Path) -> None:
@@ -75,164 +156,14 @@ def _write(table: Table, path: Path, open_writer: Callable[[str, Any], Any]) -> 
     check_unicode(table.words, path)
     schema = arrow.schema([("word", arrow.string()), ("vector", arrow.list_(arrow.float32(), table.dim))])
     with atomic_path(path) as temporary, open_writer(str(temporary), schema) as writer:
-        for block in blocks(len(table), table.dim):
+        for block in table.blocks(BLOCK_NUMBERS):
             words = arrow.array(table.words[block], arrow.string())
-            numbers = arrow.array(np.ascontiguousarray(table.matrix[block]).ravel(), arrow.float32())
+            numbers = arrow.array(np.ascontiguousarray(table.rows(block)).ravel(), arrow.float32())
             lists = arrow.FixedSizeListArray.from_arrays(numbers, table.dim)
             writer.write_batch(arrow.record_batch([words, lists], schema=schema))
 
 
 def _pyarrow() -> Any:
-    for module in ("pyarrow.compute", "pyarrow.ipc", "pyarrow.parquet", "pyarrow.types"):
+    for module in ("pyarrow.ipc", "pyarrow.parquet"):
         require(module, "a Parquet or Arrow file", extra="arrow")
     return require("pyarrow", "a Parquet or Arrow file", extra="arrow")
-
-
-def _batches(path: Path, arrow: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield batches of rows, each with its schema."""
-    with open(path, "rb") as file:
-        opening = file.read(8)
-    if opening.startswith(_FEATHER_1):
-        raise FippError(f"{path} is Feather of version 1; write it again with a newer library, or as Parquet")
-    if opening.startswith(PARQUET_MARK):
-        with arrow.parquet.ParquetFile(path) as table:
-            wanted = _Columns.choose(table.schema_arrow, path).names
-            for batch in table.iter_batches(_BATCH_ROWS, columns=wanted):
-                yield batch.schema, batch
-        return
-    with arrow.memory_map(str(path)) as source:
-        if opening.startswith(_FILE):
-            reader = arrow.ipc.open_file(source)
-            whole = (reader.get_batch(number) for number in range(reader.num_record_batches))
-        else:
-            reader = arrow.ipc.open_stream(source)
-            whole = iter(reader)
-        for batch in whole:
-            batch.validate()
-            for start in range(0, batch.num_rows, _BATCH_ROWS):
-                yield reader.schema, batch.slice(start, _BATCH_ROWS)
-
-
-class _Columns(NamedTuple):
-    """The column of words, and the column of lists or one column per dimension."""
-
-    word: str
-    vectors: tuple[str, ...]
-    are_lists: bool
-
-    @property
-    def names(self) -> list[str]:
-        """The names of all columns that are needed."""
-        return [self.word, *self.vectors]
-
-    @classmethod
-    def choose(cls, schema: Any, path: Path) -> _Columns:
-        """Choose by type: the first column of text, and the first column of lists or else all columns of numbers."""
-        kind = _pyarrow().types
-        names = schema.names
-        if len(set(names)) < len(names):
-            raise FippError(f"{path} has two columns of the same name")
-        types = {name: schema.field(name).type for name in names}
-        texts = [name for name in names if _is_text(types[name])]
-        numbers = [name for name in names if kind.is_integer(types[name]) or kind.is_floating(types[name])]
-        ids = texts or [name for name in numbers if name.lower() in _ID_NAMES and kind.is_integer(types[name])]
-        if not ids:
-            raise FippError(f"{path} has no column of text for the words; its columns are: {', '.join(names[:10])}")
-        lists = [name for name in names if _is_list(types[name])]
-        if lists:
-            return cls(ids[0], (lists[0],), True)
-        dimensions = tuple(name for name in numbers if name != ids[0])
-        if not dimensions:
-            raise FippError(f"{path} has no column of lists of numbers, and no columns of numbers, for the vectors")
-        return cls(ids[0], dimensions, False)
-
-
-def _rows_of(
-    batch: Any, columns: _Columns, inspector: Inspector, seen: int, dimension: int | None
-) -> tuple[list[str], FloatMatrix]:
-    """Return the words and vectors of a batch that follows ``seen`` rows.
-
-    Lists whose length is not ``dimension``, or the most frequent one if that is None, are skipped.
-    """
-    raw = _texts(batch.column(columns.word))
-    matrix, good = (
-        _from_lists(batch.column(columns.vectors[0]), dimension)
-        if columns.are_lists
-        else (_from_columns(batch, columns.vectors), np.ones(len(raw), dtype=bool))
-    )
-    words: list[str] = []
-    kept = np.ones(len(matrix), dtype=bool)
-    place = 0
-    for row, (text, whole) in enumerate(zip(raw, good.tolist(), strict=True), seen):
-        where = f"row {row}"
-        word = "" if text is None else text if isinstance(text, str) else inspector.decode(text, where)
-        if not whole:
-            null = batch.column(columns.vectors[0])[row - seen].as_py() is None
-            inspector.skip(NO_VECTOR if null else RAGGED, where, word)
-            continue
-        if text is None:
-            inspector.skip(NO_WORD, where, "")
-            kept[place] = False
-        else:
-            words.append(word)
-        place += 1
-    return words, matrix if kept.all() else matrix[kept]
-
-
-def _is_text(type_: Any) -> bool:
-    kind = _pyarrow().types
-    if kind.is_dictionary(type_):
-        return _is_text(type_.value_type)
-    return bool(kind.is_string(type_) or kind.is_large_string(type_) or str(type_) == "string_view")
-
-
-def _is_list(type_: Any) -> bool:
-    kind = _pyarrow().types
-    is_list = kind.is_list(type_) or kind.is_large_list(type_) or kind.is_fixed_size_list(type_)
-    return bool(is_list and (kind.is_floating(type_.value_type) or kind.is_integer(type_.value_type)))
-
-
-def _texts(column: Any) -> list[Any]:
-    """Return the values of a column of words: bytes, None, or text where Arrow has checked it."""
-    arrow = _pyarrow()
-    if arrow.types.is_integer(column.type):
-        return [None if number is None else str(number) for number in column.to_pylist()]
-    if arrow.types.is_dictionary(column.type) or str(column.type) == "string_view":
-        column.validate(full=True)
-        return list((column.dictionary_decode() if hasattr(column, "dictionary_decode") else column).to_pylist())
-    as_bytes = arrow.binary() if arrow.types.is_string(column.type) else arrow.large_binary()
-    # As bytes, because Arrow does not check that text is UTF-8, and we count text that is not.
-    raw = column.cast(as_bytes)
-    raw.validate(full=True)
-    return list(raw.to_pylist())
-
-
-def _from_lists(column: Any, dimension: int | None) -> tuple[FloatMatrix, Any]:
-    """Return the lists of one length as a matrix, and a mask of their rows."""
-    column.validate(full=True)
-    lengths = _pyarrow().compute.list_value_length(column).fill_null(-1).to_numpy().astype(np.int64)
-    # flatten skips the values behind nulls.
-    values = np.asarray(column.flatten().to_numpy(zero_copy_only=False))
-    if values.dtype.kind not in "fiu":
-        values = values.astype(np.float64)
-    if dimension is None:
-        # The most frequent length, the first of equals.
-        common = Counter(lengths[lengths > 0].tolist()).most_common(1)
-        if not common:
-            return np.zeros((0, 1), dtype=np.float32), np.zeros(len(column), dtype=bool)
-        dimension = common[0][0]
-    good = lengths == dimension
-    if good.all():
-        return as_floats(values.reshape(-1, dimension)), good
-    ends = np.cumsum(np.maximum(lengths, 0))
-    starts = (ends - lengths)[good]
-    return as_floats(values[starts[:, np.newaxis] + np.arange(dimension)]), good
-
-
-def _from_columns(batch: Any, names: tuple[str, ...]) -> FloatMatrix:
-    columns = [batch.column(name) for name in names]
-    for column in columns:
-        column.validate(full=True)
-    arrays = [np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64) for column in columns]
-    with np.errstate(over="ignore"):
-        return np.stack(arrays, axis=1).astype(np.float32)

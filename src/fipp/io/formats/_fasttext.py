@@ -13,16 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._budget import WORD_BYTES, Budget
 from fipp.io._ngrams import MAX_NGRAM, FastTextNgrams
 from fipp.io._report import Inspector
-from fipp.io._table import Options, Table, assemble, check_size
+from fipp.io._table import Options, Table, assemble
 
 FASTTEXT_MARK = struct.pack("<i", 793712314)
 _VERSIONS = (11, 12)
 _ARGUMENTS = struct.Struct("<12id")
 _COUNTS = struct.Struct("<3i2q")
 _SUPERVISED = 3
-_MAX_WORD_BYTES = 1 << 16
+_MAX_WORD_BYTES = 1 << 12
+"""The longest word; each of its n-grams takes some memory."""
 
 
 class _Arguments(NamedTuple):
@@ -41,17 +43,18 @@ def read_fasttext(path: Path, options: Options) -> Table:
     approximate or lack some n-grams.
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return _Model(path, content, Inspector(path, options.strict)).read(options)
+        return _Model(path, content, Inspector(path, options.strict), Budget(path, options.max_bytes)).read(options)
 
 
 class _Model:
     """Reads a model from beginning to end."""
 
-    def __init__(self, path: Path, content: mmap.mmap, inspector: Inspector) -> None:
+    def __init__(self, path: Path, content: mmap.mmap, inspector: Inspector, budget: Budget) -> None:
         self._path = path
         self._content = content
         self._at = len(FASTTEXT_MARK)
         self._inspector = inspector
+        self._budget = budget
 
     def read(self, options: Options) -> Table:
         (version,) = self._take(struct.Struct("<i"), "version")
@@ -62,7 +65,7 @@ class _Model:
         composer = self._map_matrix(arguments, len(raw))
         wanted = None if options.words is None else options.words[: options.limit]
         rows = np.arange(len(raw))[: options.limit] if wanted is None else _rows_of(wanted, raw)
-        check_size(len(rows), arguments.dimensions, options.max_bytes, self._path)
+        self._budget.take(4 * len(rows) * arguments.dimensions)
         chosen = [raw[row] for row in rows.tolist()]
         words = [self._inspector.decode(word, f"word {row}") for row, word in zip(rows, chosen, strict=True)]
         matrix = composer.compose(chosen, rows).matrix
@@ -105,6 +108,8 @@ class _Model:
             if is_word != (entry < count):
                 raise self._damaged(f"entry {entry:,} of the dictionary is {'a word' if is_word else 'no word'}")
             if is_word:
+                # Now as bytes, later as text.
+                self._budget.take(WORD_BYTES + 5 * (end - self._at))
                 words.append(self._content[self._at : end])
             self._at = end + 10
         if not words:

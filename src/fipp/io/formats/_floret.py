@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._budget import Budget
 from fipp.io._ngrams import MAX_NGRAM, FloretNgrams
 from fipp.io._report import Inspector, counted
 from fipp.io._rows import FloatMatrix, RowCollector, rows_not_finite
@@ -43,13 +44,14 @@ def read_floret(path: Path, options: Options) -> Table:
     """Read the table that floret's ``save_floret_vectors`` writes, and compose the vectors of ``words``."""
     with Source(path) as source:
         header = _header(source.peek(), path)
-    matrix = _read_rows(path, header, options.max_bytes)
+    budget = Budget(path, options.max_bytes)
+    matrix = _read_rows(path, header, budget)
     composer = FloretNgrams(matrix, header.shortest, header.longest, *header[4:])
-    return compose_table(composer, options.words, options.limit, Inspector(path, options.strict))
+    return compose_table(composer, options.words, options.limit, Inspector(path, options.strict), budget)
 
 
 def compose_table(
-    composer: FloretNgrams, words: Iterable[str] | None, limit: int | None, inspector: Inspector
+    composer: FloretNgrams, words: Iterable[str] | None, limit: int | None, inspector: Inspector, budget: Budget
 ) -> Table:
     """Compose the vectors of words; raise a FippError that asks for words if there are none."""
     if words is None:
@@ -57,7 +59,9 @@ def compose_table(
             f"{inspector.path} is a floret table, which has vectors for every word but no list of words: "
             "name the words you want, Vectors.load(path, words=[...])"
         )
-    made, matrix = compose(list(dict.fromkeys(words))[:limit], composer)
+    wanted = list(dict.fromkeys(words))[:limit]
+    budget.expect_rows(len(wanted), composer.matrix.shape[1])
+    made, matrix = compose(wanted, composer)
     return replace(assemble(made, matrix, inspector), composer=composer)
 
 
@@ -82,10 +86,11 @@ def _header(opening: bytes, path: Path) -> _Header:
     return header
 
 
-def _read_rows(path: Path, header: _Header, max_bytes: int) -> FloatMatrix:
+def _read_rows(path: Path, header: _Header, budget: Budget) -> FloatMatrix:
     """Read the rows, each a row number and its values; all are needed, so none may be skipped."""
     rows = RowCollector(header.dimensions)
-    for number, batch in enumerate(read_batches(path, max_bytes)):
+    budget.expect(4 * header.buckets * header.dimensions)
+    for number, batch in enumerate(read_batches(path, budget.max_bytes)):
         lines = [line for line in (batch[1:] if number == 0 else batch) if line.strip()]
         if not lines:
             continue
@@ -94,6 +99,7 @@ def _read_rows(path: Path, header: _Header, max_bytes: int) -> FloatMatrix:
         if not np.array_equal(numbers, expected):
             row = int(expected[numbers != expected][0])
             raise FippError(f"{path} is damaged: where row {row} should be, there is {numbers[row - len(rows)]:.15g}")
+        budget.take(matrix.nbytes)
         rows.append(matrix)
     if len(rows) != header.buckets:
         raise FippError(f"{path} is cut short: its header promises {header.buckets:,} rows, it has {len(rows):,}")

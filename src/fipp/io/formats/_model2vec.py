@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._budget import Budget
 from fipp.io._report import NO_VECTOR, Inspector
-from fipp.io._rows import as_floats
-from fipp.io._stream import DEFAULT_MAX_BYTES, read_json
-from fipp.io._table import Options, Table, assemble, check_size
-from fipp.io.formats._safetensors import map_tensor, open_tensors
+from fipp.io._rows import FloatMatrix, gather
+from fipp.io._stream import read_json
+from fipp.io._table import Options, Table, assemble
+from fipp.io.formats._safetensors import map_tensor, open_tensors, tensor_rows
 
 _TENSORS, _TOKENIZER = "model.safetensors", "tokenizer.json"
 _MATRIX_NAMES = ("embeddings", "embedding.weight")
@@ -30,14 +33,15 @@ def recognises_model2vec(path: Path, opening: bytes) -> bool:
 def read_model2vec(path: Path, options: Options) -> Table:
     """Read the vectors of a model's tokens from its folder, without model2vec."""
     inspector = Inspector(path, options.strict)
-    tensors, _ = open_tensors(path / _TENSORS)
+    budget = Budget(path, options.max_bytes)
+    tensors, _ = open_tensors(path / _TENSORS, budget)
     name = next((name for name in _MATRIX_NAMES if name in tensors), None)
     if name is None or len(tensors[name].shape) != 2:
         raise FippError(f"{path / _TENSORS} has no matrix named 'embeddings': is {path} a model2vec folder?")
     arrays = {key: map_tensor(path / _TENSORS, tensors[key]) for key in _PER_TOKEN if key in tensors}
-    matrix = map_tensor(path / _TENSORS, tensors[name])
-    tokens = _read_tokens(path / _TOKENIZER, options.max_bytes)
-    return _collect(tokens, matrix, arrays, inspector, options.limit, options.max_bytes)
+    tokens = _read_tokens(path / _TOKENIZER, budget)
+    rows_of = partial(tensor_rows, path / _TENSORS, tensors[name])
+    return _collect(tokens, tensors[name].shape, rows_of, arrays, inspector, options.limit, budget)
 
 
 def from_model2vec(model: Any) -> Table:
@@ -48,22 +52,25 @@ def from_model2vec(model: Any) -> Table:
     present = {name: np.asarray(array) for name, array in arrays.items() if array is not None}
     inspector = Inspector(Path(getattr(model, "base_model_name", None) or "model2vec"), strict=False)
     tokens = model.tokenizer.get_vocab()
-    return _collect(tokens, np.asarray(model.embedding), present, inspector, None, DEFAULT_MAX_BYTES)
+    matrix = np.asarray(model.embedding)
+    return _collect(tokens, matrix.shape, partial(gather, matrix), present, inspector, None, Budget(inspector.path))
 
 
 def _collect(
     tokens: dict[str, int],
-    matrix: Array,
+    shape: tuple[int, ...],
+    rows_of: Callable[[npt.NDArray[np.int64], Array | None], FloatMatrix],
     arrays: dict[str, Array],
     inspector: Inspector,
     limit: int | None,
-    max_bytes: int,
+    budget: Budget,
 ) -> Table:
+    """Look up the row of each token; ``rows_of`` returns rows of the matrix, multiplied by weights."""
     mapping, weights = arrays.get("mapping"), arrays.get("weights")
     for name, array in arrays.items():
         if array.ndim != 1 or (name == "mapping" and array.dtype.kind not in "iu"):
             raise FippError(f"{inspector.path} is damaged: its {name} are not a list of numbers")
-    known = len(matrix) if mapping is None else len(mapping)
+    known = shape[0] if mapping is None else len(mapping)
     known = known if weights is None else min(known, len(weights))
     words: list[str] = []
     numbers: list[int] = []
@@ -77,19 +84,17 @@ def _collect(
         numbers.append(number)
     if not words:
         raise FippError(f"{inspector.path} holds no token with a vector")
-    check_size(len(words), matrix.shape[1], max_bytes, inspector.path)
+    budget.take_words(words)
+    budget.take(4 * len(words) * shape[1])
     rows = np.array(numbers) if mapping is None else mapping[numbers].astype(np.int64)
-    if rows.min() < 0 or rows.max() >= len(matrix):
-        raise FippError(f"{inspector.path} is damaged: a token has the row {rows.max()} of {len(matrix):,}")
-    chosen = as_floats(matrix[rows])
-    if weights is not None:
-        chosen = as_floats(chosen * weights[numbers].astype(np.float32)[:, np.newaxis])
-    return assemble(words, chosen, inspector)
+    if rows.min() < 0 or rows.max() >= shape[0]:
+        raise FippError(f"{inspector.path} is damaged: a token has the row {rows.max()} of {shape[0]:,}")
+    return assemble(words, rows_of(rows, None if weights is None else weights[numbers]), inspector)
 
 
-def _read_tokens(path: Path, max_bytes: int) -> dict[str, int]:
+def _read_tokens(path: Path, budget: Budget) -> dict[str, int]:
     """Return the number of each token in a tokenizer's JSON, which has a map or a list in the order of the numbers."""
-    content = read_json(path, max_bytes)
+    content = read_json(path, budget)
     try:
         vocabulary = content["model"]["vocab"]
         if isinstance(vocabulary, list):  # Unigram: pairs of token and score

@@ -5,28 +5,33 @@ The functions at the end find the words and the matrix among named arrays; safet
 
 from __future__ import annotations
 
+import io
 import math
+import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
-from fipp.io._atomic import atomic_path, flush_to_disk
+from fipp.io._atomic import atomic_path
+from fipp.io._budget import Budget
+from fipp.io._pair import atomic_pair, open_pair
 from fipp.io._report import Inspector
-from fipp.io._rows import FloatMatrix, RowCollector, as_floats
-from fipp.io._stream import BYTE_ORDER_MARK, check_unicode, encoded, explained, read_batches
-from fipp.io._table import Options, Table, assemble, check_size
+from fipp.io._rows import BLOCK_NUMBERS, FloatMatrix, RowCollector, as_floats, convert
+from fipp.io._stream import BYTE_ORDER_MARK, FileInPieces, check_unicode, encoded, explained, read_batches
+from fipp.io._table import Options, Table, assemble
 
 MATRIX_NAMES = ("matrix", "vectors", "embeddings", "embedding", "embedding.weight", "weight")
 WORD_NAMES = ("words", "vocab", "vocabulary", "tokens", "keys", "ids", "labels")
 
 _NPY_MAGIC = b"\x93NUMPY"
 ZIP_MARK = b"PK\x03\x04"
+_MAX_HEADER = 1 << 16
 _MAX_MEMBERS = 1000
 _MAX_PADDING = 1 << 30
 _BLOCK_BYTES = 8 << 20
@@ -42,8 +47,12 @@ class _Header(NamedTuple):
     @classmethod
     def read(cls, file: IO[bytes]) -> _Header:
         major, _ = np.lib.format.read_magic(file)
+        size = file.read(2 if major == 1 else 4)
+        length = int.from_bytes(size, "little")
+        if length > _MAX_HEADER:  # numpy would read all of it first
+            raise ValueError(f"its header has {length:,} bytes")
         read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
-        return cls(*read(file))
+        return cls(*read(io.BytesIO(size + file.read(length))))
 
     @property
     def nbytes(self) -> int:
@@ -66,14 +75,22 @@ def read_npy(path: Path, options: Options) -> Table:
     """
     matrix_path, words_path = _pair(path)
     inspector = Inspector(matrix_path, options.strict, options.encoding_errors)
-    mapped = map_matrix(matrix_path)
-    if not words_path.is_file():
-        raise FippError(f"{matrix_path} has no words: {words_path}, with one word per line, is missing")
-    count = len(mapped) if options.limit is None else min(options.limit, len(mapped))
-    words, total = read_words(words_path, count, inspector, options.max_bytes)
+    if words_path.is_dir():
+        raise FippError(f"{matrix_path} has no words: {words_path} is a folder, not a file")
+    budget = options.budget(matrix_path)
+    try:
+        with open_pair(matrix_path, words_path) as (matrix_file, words_file):
+            mapped = map_open_matrix(matrix_file, matrix_path)
+            count = len(mapped) if options.limit is None else min(options.limit, len(mapped))
+            if mapped.dtype != options.dtype:
+                budget.take_numbers(count * mapped.shape[1] * options.dtype.itemsize)
+            words, total = read_words(words_path, count, inspector, budget, words_file)
+    except FileNotFoundError as error:
+        raise FippError(f"{matrix_path} has no words: {words_path}, with one word per line, is missing") from error
     if total != len(mapped):
         raise FippError(f"{matrix_path} has {len(mapped):,} rows but {words_path} has {total:,} words")
-    return assemble(words, as_floats(mapped[:count], options.dtype), inspector)
+    numbers = convert(mapped[:count], options.dtype, options.scratch)
+    return assemble(words, numbers, inspector, scratch=options.scratch)
 
 
 def write_npy(table: Table, path: Path) -> None:
@@ -85,25 +102,25 @@ def write_npy(table: Table, path: Path) -> None:
     lines = [encoded(word, words_path, "\n\r") for word in table.words]
     # The reader drops a byte order mark at the start of the file; a first word that begins with one needs another.
     mark = BYTE_ORDER_MARK if lines[0].startswith(BYTE_ORDER_MARK) else b""
-    # Two files cannot be moved in one step, and new words beside an old matrix of the same length would go unnoticed.
-    # So both are first written to disk; then the old matrix is removed, the words are moved, and the matrix is moved. A
-    # crash before that leaves the old pair; a crash in between leaves no matrix, which no reader mistakes for a pair.
-    with atomic_path(matrix_path) as new_matrix, atomic_path(words_path) as new_words:
+    with atomic_pair(matrix_path, words_path) as (new_matrix, new_words):
         with open(new_matrix, "wb") as file:
-            np.lib.format.write_array(file, table.matrix, allow_pickle=False)
+            _write_matrix(file, table)
         new_words.write_bytes(mark + b"\n".join(lines) + b"\n")
-        flush_to_disk(new_matrix)
-        flush_to_disk(new_words)
-        matrix_path.unlink(missing_ok=True)
 
 
 def map_matrix(path: Path) -> npt.NDArray[Any]:
-    """Map a .npy file into memory after checking its header; numpy's own errors speak of pickles and mmap."""
+    """Map a .npy file into memory after checking its header."""
+    with open(path, "rb") as file:
+        return map_open_matrix(file, path)
+
+
+def map_open_matrix(file: BinaryIO, path: Path) -> npt.NDArray[Any]:
+    """Map an open .npy file into memory after checking its header; numpy's own errors speak of pickles and mmap."""
     # The header is parsed as Python text, and what that raises depends on the damage.
-    with explained(path, "is not a NumPy matrix", Exception), open(path, "rb") as file:
+    with explained(path, "is not a NumPy matrix", Exception):
         header = _Header.read(file)
         start = file.tell()
-        present = path.stat().st_size - start
+        present = os.fstat(file.fileno()).st_size - start
     shape, dtype = header.shape, header.dtype
     if dtype.hasobject:
         raise FippError(f"{path} holds pickled Python objects, which fipp never loads; save it as float32")
@@ -119,7 +136,7 @@ def map_matrix(path: Path) -> npt.NDArray[Any]:
     if header.nbytes == 0:
         raise FippError(f"{path} is empty: its matrix has the shape {shape}")
     # Not numpy.load, which would parse the header again and is able to unpickle.
-    return np.memmap(path, dtype=dtype, mode="r", offset=start, shape=(shape[0], shape[1]), order=header.order)
+    return np.memmap(file, dtype=dtype, mode="r", offset=start, shape=(shape[0], shape[1]), order=header.order)
 
 
 def read_npz(path: Path, options: Options) -> Table:
@@ -129,7 +146,11 @@ def read_npz(path: Path, options: Options) -> Table:
     """
     inspector = Inspector(path, options.strict)
     # What the zip module and numpy's header parser raise depends on the damage.
-    with explained(path, "is not a whole NumPy archive", Exception), zipfile.ZipFile(path) as archive:
+    with (
+        explained(path, "is not a whole NumPy archive", Exception),
+        FileInPieces(path) as file,
+        zipfile.ZipFile(file) as archive,
+    ):
         members = _members(archive, path)
         total = sum(info.file_size for info in members.values())
         if total > options.max_bytes:
@@ -146,14 +167,20 @@ def read_npz(path: Path, options: Options) -> Table:
         dtype = arrays[named].header.dtype
         if rows * columns == 0 or dtype.itemsize == 0:
             raise FippError(f"{path} is empty: its matrix is {rows:,} x {columns:,}, its words {dtype}")
-        check_size(rows, columns, options.max_bytes, path)
         if dtype != np.uint8:
             check_counts(arrays[named].header.shape[0], rows, path)
-        words = _as_words(arrays[named].read(), inspector)
+        count = rows if options.limit is None else min(options.limit, rows)
+        budget = options.budget(path)
+        budget.take(matrix.header.nbytes * matrix.header.by_columns)
+        budget.take_numbers(4 * count * columns)
+        # The array of words and the words made from it are there at the same time.
+        budget.expect_rows(rows, 0)
+        budget.expect(2 * arrays[named].header.nbytes)
+        words = _as_words(arrays[named].read(), rows, inspector)
+        budget.take_words(words)
         check_counts(len(words), rows, path)
-        count = len(words) if options.limit is None else min(options.limit, len(words))
-        rows_read = matrix.read_rows(count)
-    return assemble(words[:count], rows_read, inspector)
+        rows_read = matrix.read_rows(count, options.scratch)
+    return assemble(words[:count], rows_read, inspector, scratch=options.scratch)
 
 
 def write_npz(table: Table, path: Path) -> None:
@@ -169,10 +196,19 @@ def write_npz(table: Table, path: Path) -> None:
             "use .safetensors"
         )
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        for name, array in [("words", np.array(table.words)), ("matrix", table.matrix)]:
-            # A ZipInfo has a fixed date, so that equal vectors give equal bytes.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+        # A ZipInfo has a fixed date, so that equal vectors give equal bytes.
+        with archive.open(zipfile.ZipInfo("words.npy"), "w", force_zip64=True) as member:
+            np.lib.format.write_array(member, np.array(table.words), allow_pickle=False)
+        with archive.open(zipfile.ZipInfo("matrix.npy"), "w", force_zip64=True) as member:
+            _write_matrix(member, table)
+
+
+def _write_matrix(file: IO[bytes], table: Table) -> None:
+    """Write what `numpy.save` would write for the matrix, block by block."""
+    header = {"descr": table.dtype.str, "fortran_order": False, "shape": (len(table), table.dim)}
+    np.lib.format.write_array_header_1_0(file, header)
+    for block in table.blocks(BLOCK_NUMBERS):
+        file.write(np.ascontiguousarray(table.rows(block)).data)
 
 
 class _Member:
@@ -207,12 +243,12 @@ class _Member:
             content = _read_exactly(file, self.header.nbytes, self._path)
         return np.frombuffer(content, dtype=self.header.dtype).reshape(self.header.shape, order=self.header.order)
 
-    def read_rows(self, count: int) -> FloatMatrix:
-        """Return the first rows of a matrix as float32."""
+    def read_rows(self, count: int, scratch: Path | None) -> FloatMatrix:
+        """Return the first rows of a matrix as float32, in a file in the folder ``scratch`` if there is one."""
         if self.header.by_columns:
             return as_floats(self.read())[:count]
         columns, dtype = self.header.shape[1], self.header.dtype
-        collected = RowCollector(columns)
+        collected = RowCollector(columns, scratch=scratch)
         size = columns * dtype.itemsize
         with self._open() as file:
             while len(collected) < count:
@@ -230,12 +266,14 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]
         raise FippError(f"{path} is a zip archive without NumPy arrays{what}")
     if len(infos) > _MAX_MEMBERS:
         raise FippError(f"{path} has {len(infos):,} arrays; vectors need two")
+    if any(info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for info in infos):
+        raise FippError(f"{path} is compressed in a way that NumPy does not use")
     return {info.filename.removesuffix(".npy"): info for info in infos}
 
 
-def _as_words(array: npt.NDArray[Any], inspector: Inspector) -> list[str]:
+def _as_words(array: npt.NDArray[Any], count: int, inspector: Inspector) -> list[str]:
     if array.dtype == np.uint8:
-        return split_words(array.tobytes(), inspector)
+        return split_words(array.tobytes(), count, inspector)
     if array.dtype.kind in "Uiu":
         return [str(word) for word in array.tolist()]
     if array.dtype.kind == "S":
@@ -288,21 +326,30 @@ def words_name(arrays: Mapping[str, ArrayKind]) -> str | None:
     return texts[0] if len(texts) == 1 else None
 
 
-def split_words(joined: bytes, inspector: Inspector) -> list[str]:
-    """Return the words in ``joined``, which has one word per line."""
-    lines = joined.split(b"\n")
-    if lines[-1] == b"" and len(lines) > 1:
-        lines.pop()
-    return [inspector.decode(line, f"word {row}") for row, line in enumerate(lines)]
+def split_words(joined: bytes, count: int, inspector: Inspector) -> list[str]:
+    """Return the ``count`` words in ``joined``, which has one word per line."""
+    check_counts(joined.count(b"\n") + (not joined.endswith(b"\n")), count, inspector.path)
+    lines = io.BytesIO(joined)  # no list of all lines beside the list of all words
+    return [inspector.decode(line.removesuffix(b"\n"), f"word {row}") for row, line in enumerate(lines)]
 
 
-def read_words(path: Path, count: int | None, inspector: Inspector, max_bytes: int) -> tuple[list[str], int]:
-    """Return the first ``count`` words of a text file with one word per line, and the number of all."""
+def read_words(
+    path: Path, count: int | None, inspector: Inspector, budget: Budget, file: BinaryIO | None = None
+) -> tuple[list[str], int]:
+    """Return the first ``count`` words of a text file with one word per line, and the number of all.
+
+    ``file`` is the file if it is already open.
+    """
     words: list[str] = []
     total = 0
-    for batch in read_batches(path, max_bytes):
-        for number, line in enumerate(batch if count is None else batch[: count - len(words)], total + 1):
-            words.append(inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}"))
+    for batch in read_batches(file or path, budget.max_bytes):
+        chosen = batch if count is None else batch[: count - len(words)]
+        found = [
+            inspector.decode(line.removesuffix(b"\r"), f"{path.name} line {number}")
+            for number, line in enumerate(chosen, total + 1)
+        ]
+        budget.take_words(found)
+        words += found
         total += len(batch)
     return words, total
 

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._budget import WORD_BYTES, Budget
 from fipp.io._ngrams import FloretNgrams, hash_spans, murmur2
 from fipp.io._report import NO_WORD, Inspector
-from fipp.io._rows import as_floats, rows_not_finite
-from fipp.io._stream import DEFAULT_MAX_BYTES, read_bytes, read_json
-from fipp.io._table import Options, Table, assemble, check_size
+from fipp.io._rows import as_floats, gather, rows_not_finite
+from fipp.io._stream import read_bytes, read_json
+from fipp.io._table import Options, Table, assemble
 from fipp.io.formats._floret import check_settings, compose_table
 from fipp.io.formats._numpy import map_matrix
 
@@ -38,13 +39,13 @@ def read_spacy(path: Path, options: Options) -> Table:
     if folder is None:
         raise FippError(f"{path} is not a spaCy folder: it has no vocab/vectors")
     inspector = Inspector(path, options.strict)
-    max_bytes = options.max_bytes
-    settings = read_json(folder / "vectors.cfg", max_bytes) if (folder / "vectors.cfg").is_file() else {}
+    budget = Budget(path, options.max_bytes)
+    settings = read_json(folder / "vectors.cfg", budget) if (folder / "vectors.cfg").is_file() else {}
     matrix = map_matrix(folder / "vectors")
     if isinstance(settings, dict) and settings.get("mode") == "floret":
-        return compose_table(_floret(matrix, settings, path), options.words, options.limit, inspector)
-    rows = parse_integer_map(read_bytes(folder / "key2row", max_bytes), folder / "key2row")
-    strings = read_json(folder / "strings.json", max_bytes)
+        return compose_table(_floret(matrix, settings, path, budget), options.words, options.limit, inspector, budget)
+    rows = parse_integer_map(read_bytes(folder / "key2row", budget), folder / "key2row", budget)
+    strings = read_json(folder / "strings.json", budget)
     if not isinstance(strings, list) or not all(isinstance(text, str) for text in strings):
         raise FippError(f"{folder / 'strings.json'} is damaged: it is not a list of strings")
     texts = _texts_by_key(strings, rows)
@@ -52,7 +53,7 @@ def read_spacy(path: Path, options: Options) -> Table:
         wanted = set(options.words)
         texts = {key: text for key, text in texts.items() if text in wanted}
         rows = {key: row for key, row in rows.items() if key in texts}
-    return _collect(rows, matrix, texts, inspector, options.limit, max_bytes)
+    return _collect(rows, matrix, texts, inspector, options.limit, budget)
 
 
 def from_spacy(pipeline: Any, words: Iterable[str] | None) -> Table:
@@ -62,6 +63,7 @@ def from_spacy(pipeline: Any, words: Iterable[str] | None) -> Table:
     if vectors is None or not hasattr(vocabulary, "strings"):
         raise FippError(f"from_spacy takes a loaded pipeline or its vocab, not {type(pipeline).__name__}")
     inspector = Inspector(Path(getattr(pipeline, "meta", {}).get("name") or "spaCy"), strict=False)
+    budget = Budget(inspector.path)
     # A pipeline on a GPU holds cupy arrays, which have get().
     data = vectors.data.get() if hasattr(vectors.data, "get") else vectors.data
     if 0 in data.shape:
@@ -70,10 +72,10 @@ def from_spacy(pipeline: Any, words: Iterable[str] | None) -> Table:
         name: getattr(vectors, name, None) for name in ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
     }
     if str(getattr(vectors, "mode", "default")).endswith("floret"):
-        return compose_table(_floret(data, settings, inspector.path), words, None, inspector)
+        return compose_table(_floret(data, settings, inspector.path, budget), words, None, inspector, budget)
     rows = {int(key): int(row) for key, row in vectors.key2row.items()}
     texts = {key: vocabulary.strings[key] for key in rows if key in vocabulary.strings}
-    table = _collect(rows, data, texts, inspector, None, DEFAULT_MAX_BYTES)
+    table = _collect(rows, data, texts, inspector, None, budget)
     return table if words is None else table.only(list(dict.fromkeys(words)))
 
 
@@ -87,7 +89,7 @@ def _collect(
     texts: Mapping[int, str],
     inspector: Inspector,
     limit: int | None,
-    max_bytes: int,
+    budget: Budget,
 ) -> Table:
     """Look up the word and the row of each key."""
     words: list[str] = []
@@ -106,8 +108,9 @@ def _collect(
         numbers.append(row)
     if not words:
         raise FippError(f"{inspector.path} holds no words with vectors")
-    check_size(len(words), matrix.shape[1], max_bytes, inspector.path)
-    return assemble(words, as_floats(matrix[numbers]), inspector)
+    budget.take_words(words)
+    budget.take(4 * len(words) * matrix.shape[1])
+    return assemble(words, gather(matrix, np.array(numbers)), inspector)
 
 
 def _texts_by_key(strings: list[str], rows: Mapping[int, int]) -> dict[int, str]:
@@ -131,7 +134,7 @@ def _import_symbols() -> Any:
     return IDS
 
 
-def _floret(matrix: npt.NDArray[Any], settings: Mapping[str, Any], path: Path) -> FloretNgrams:
+def _floret(matrix: npt.NDArray[Any], settings: Mapping[str, Any], path: Path, budget: Budget) -> FloretNgrams:
     names = ("minn", "maxn", "hash_count", "hash_seed")
     numbers = [settings.get(name) for name in names]
     begin, end = settings.get("bow"), settings.get("eow")
@@ -141,6 +144,8 @@ def _floret(matrix: npt.NDArray[Any], settings: Mapping[str, Any], path: Path) -
     check_settings(len(matrix), shortest, longest, hashes, seed, path)
     if len(begin) + len(end) > 100:
         raise FippError(f"{path} is damaged: the marks around its words are too long")
+    if matrix.dtype != np.float32:
+        budget.take(4 * matrix.size)
     table = as_floats(matrix)
     if next(rows_not_finite(table), None) is not None:
         raise FippError(f"{path} cannot be used: its floret table has a NaN or an infinity, and every word may need it")
@@ -148,16 +153,19 @@ def _floret(matrix: npt.NDArray[Any], settings: Mapping[str, Any], path: Path) -
     return FloretNgrams(table, shortest, longest, hashes, seed, *marks, ends_alone=True)
 
 
-def parse_integer_map(content: bytes, path: Path) -> dict[int, int]:
+def parse_integer_map(content: bytes, path: Path, budget: Budget) -> dict[int, int]:
     """Parse a MessagePack map from whole numbers to whole numbers, the only MessagePack that vectors need."""
     try:
         count, at = _map_length(content)
+        budget.expect(WORD_BYTES * min(count, len(content) // 2))
         result: dict[int, int] = {}
         # Each number takes at least one byte, so a wrong count stops at the end of the file.
         for _ in range(count):
             key, at = _number(content, at)
             value, at = _number(content, at)
             result[key] = value
+    except FippError:
+        raise
     except (IndexError, struct.error) as error:
         raise FippError(f"{path} is cut short") from error
     except ValueError as error:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp.exceptions import FippError
+from fipp.io._budget import WORD_BYTES
 from fipp.io._report import DOUBTFUL, DUPLICATE, NOT_FINITE, RAGGED, UNREADABLE, Inspector, counted
 from fipp.io._rows import FloatMatrix, RowCollector, keep_freed_pages
 from fipp.io._stream import Source, read_blocks
@@ -25,11 +26,9 @@ SAMPLE_ROWS = 100
 """The number of rows that decide the number of dimensions."""
 
 _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r")
-_BYTES_PER_WORD = 150
-"""Roughly the memory of a word besides its vector: its text and its place in the index."""
-
-_MOST_THREADS = 12
-"""Each thread needs some ten megabytes, and one thread reads and collects for all."""
+_MOST_THREADS = 6
+_MOST_FIELDS = 100_000
+"""The fields that one thread parses at a time, for each of which it needs some 300 bytes."""
 
 
 def read_text(place: Path | Source, options: Options) -> Table:
@@ -85,7 +84,7 @@ class _Rows:
     def __init__(self, dimension: int, inspector: Inspector, first_line: int, options: Options) -> None:
         self.seen = 0
         self._index: dict[str, int] = {}
-        self._rows = RowCollector(dimension, dtype=options.dtype)
+        self._rows = RowCollector(dimension, dtype=options.dtype, scratch=options.scratch)
         self._inspector = inspector
         self._next_line = first_line
         self._wanted = options.words
@@ -93,6 +92,7 @@ class _Rows:
         limits = [options.limit, None if options.words is None else len(options.words)]
         self._limit = min((limit for limit in limits if limit is not None), default=None)
         self._max_memory = options.max_memory
+        self._budget = options.budget(inspector.path)
 
     @property
     def is_full(self) -> bool:
@@ -102,11 +102,14 @@ class _Rows:
         """Collect the rows of all blocks: parse on all threads, add in order."""
         parse = partial(parse_block, dimension=self._rows.dimensions, dtype=self._rows.dtype, wanted=self._wanted_bytes)
         keep_freed_pages()
+        # A line cannot be cut, so several threads must not parse very long ones at the same time.
+        threads = max(1, min(_MOST_THREADS, _MOST_THREADS * _MOST_FIELDS // self._rows.dimensions))
         while not self.is_full:
             # With a limit, read ahead no further than the missing rows need.
             some = blocks if self._limit is None or self._wanted is not None else self._enough(blocks)
             found = False
-            with closing(ordered_map(parse, some, at_most=_MOST_THREADS)) as results:
+            pieces = (piece for block in some for piece in _pieces(block))
+            with closing(ordered_map(parse, pieces, at_most=threads)) as results:
                 for parsed in results:
                     found = True
                     self._add(parsed)
@@ -174,6 +177,7 @@ class _Rows:
         new = dict(zip(words, range(count, count + len(words)), strict=True))
         if len(new) < len(words) or not self._index.keys().isdisjoint(new):
             return False
+        self._budget.take_words(words)
         self._index.update(new)
         self.seen += len(words)
         return True
@@ -194,8 +198,9 @@ class _Rows:
             self._collect(row.values[np.newaxis])
 
     def _collect(self, matrix: FloatMatrix) -> None:
+        self._budget.take_numbers(matrix.nbytes)
         self._rows.append(matrix)
-        needed = self._rows.nbytes + _BYTES_PER_WORD * len(self._index)
+        needed = self._rows.nbytes + WORD_BYTES * len(self._index)
         if self._max_memory is not None and needed > self._max_memory:
             raise FippError(
                 f"{self._inspector.path} holds more vectors than {self._max_memory:,} bytes of memory; "
@@ -214,9 +219,22 @@ class _Rows:
         elif word in self._index:
             self._inspector.skip(DUPLICATE, where, word)
         else:
+            self._budget.take_words([word])
             self._index[word] = len(self._index)
             return True
         return False
+
+
+def _pieces(block: bytes) -> Iterator[bytes]:
+    """Cut a block with many fields between lines, so that all pieces have about as many."""
+    count = -(-int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) <= ord(" "))) // _MOST_FIELDS)
+    start = 0
+    for part in range(1, count):
+        stop = block.find(b"\n", max(start, part * len(block) // count)) + 1
+        if stop and stop < len(block):
+            yield block[start:stop]
+            start = stop
+    yield block[start:] if start else block
 
 
 def _as_bytes(word: str) -> bytes:

@@ -53,7 +53,7 @@ class Parsed(NamedTuple):
     lines: Positions
     """The line number of each row, from 0."""
     odd: list[tuple[int, bytes]]
-    """The other lines, which must be parsed one by one."""
+    """The other lines, which must be parsed one by one, without blank ones."""
     total: int
     """The number of lines."""
     rows: int
@@ -120,7 +120,7 @@ def _regular_lines(text: _Text, dimension: int) -> tuple[Positions, Positions, P
     """Find the lines with the right number of fields.
 
     Return their starts, the positions of the separators after their fields (rows, d + 1), their numbers, and the
-    numbers of the other lines.
+    numbers of the other lines that are not blank.
     """
     separators, last = text.separators, text.last
     every_start = np.concatenate([[MARGIN], separators[last] + 1])[:-1]
@@ -137,7 +137,9 @@ def _regular_lines(text: _Text, dimension: int) -> tuple[Positions, Positions, P
         fine &= (text.array[ends[:, :-1]] == _SPACE).all(axis=1)
     if not fine.all():
         every_start, ends, lines = every_start[fine], ends[fine], lines[fine]
-    return every_start, ends, lines, np.delete(np.arange(len(last)), lines)
+    is_odd = np.diff(separators[last], prepend=MARGIN - 1) > 1  # blank lines are neither
+    is_odd[lines] = False
+    return every_start, ends, lines, np.flatnonzero(is_odd)
 
 
 def _lines_of(block: bytes, numbers: Positions) -> list[tuple[int, bytes]]:

@@ -8,6 +8,7 @@ from a table of all four-digit texts. Other numbers are rare in vectors and are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,11 @@ import numpy.typing as npt
 
 from fipp.exceptions import FippError
 from fipp.io._report import quoted
-from fipp.io._rows import FloatMatrix, keep_freed_pages
+from fipp.io._rows import FloatMatrix, blocks, keep_freed_pages
 from fipp.io._stream import encoded, open_for_writing
 from fipp.io._table import Table
 from fipp.io.formats._text import SAMPLE_ROWS, Header, dimension_of
-from fipp.linalg import ordered_map, row_blocks
+from fipp.linalg import ordered_map
 
 _BLOCK_NUMBERS = 1 << 17
 """Numbers formatted by a thread at a time: few enough to stay in its cache."""
@@ -43,15 +44,15 @@ def write_text(table: Table, path: Path) -> None:
     _check_dimension_is_plain(words, table, path)
 
     def lines(block: slice) -> bytes:
-        rows = zip(words[block], _row_texts(table.matrix[block]), strict=True)
+        numbers = table.rows(block)
+        parts = (numbers[part] for part in blocks(len(numbers), table.dim, _BLOCK_NUMBERS))
+        rows = zip(words[block], chain.from_iterable(map(_row_texts, parts)), strict=True)
         return b"".join([b"%b %b\n" % row for row in rows])
 
     keep_freed_pages()
     with open_for_writing(path) as file:
         file.write(b"%d %d\n" % (len(table), table.dim))
-        for text in ordered_map(
-            lines, row_blocks(len(table), max(1, _BLOCK_NUMBERS // table.dim)), at_most=_MOST_THREADS
-        ):
+        for text in ordered_map(lines, table.blocks(_BLOCK_NUMBERS), at_most=_MOST_THREADS):
             file.write(text)
 
 

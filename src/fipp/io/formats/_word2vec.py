@@ -10,7 +10,7 @@ import numpy as np
 
 from fipp.exceptions import FippError
 from fipp.io._report import NOT_UTF8, Inspector, counted
-from fipp.io._rows import FloatMatrix, RowCollector, blocks
+from fipp.io._rows import BLOCK_NUMBERS, FloatMatrix, RowCollector
 from fipp.io._stream import MAX_LINE_BYTES, Source, encoded, open_for_writing
 from fipp.io._table import Options, Table, assemble
 from fipp.io.formats._text import is_text, is_text_row
@@ -38,6 +38,7 @@ def read_word2vec(path: Path, options: Options) -> Table:
     The header's count is compared with the rows found and never used to reserve memory.
     """
     inspector = Inspector(path, options.strict)
+    budget = options.budget(path)
     words: list[str] = []
     with Source(path, options.max_bytes) as source:
         chunks = source.chunks()
@@ -49,9 +50,12 @@ def read_word2vec(path: Path, options: Options) -> Table:
         if not 1 <= dimensions <= MAX_LINE_BYTES // 4:
             raise FippError(f"{path} cannot be read: its header says {dimensions:,} dimensions")
         rows = _Rows(path, dimensions, opening[header.end() :])
-        collected = RowCollector(dimensions)
+        collected = RowCollector(dimensions, scratch=options.scratch)
         for raw, matrix in rows.batches(chunks):
-            words += [inspector.decode(word, f"row {row}") for row, word in enumerate(raw, len(words))]
+            found = [inspector.decode(word, f"row {row}") for row, word in enumerate(raw, len(words))]
+            budget.take_words(found)
+            budget.take_numbers(matrix.nbytes)
+            words += found
             collected.append(matrix)
             _check_words(inspector, len(words))
             if options.limit is not None and len(words) >= options.limit:
@@ -60,7 +64,7 @@ def read_word2vec(path: Path, options: Options) -> Table:
             _check_count(len(words), promised, bool(rows.rest), inspector)
     if not words:
         raise FippError(f"{path} holds no whole row of {dimensions:,} numbers")
-    return assemble(words, collected.finish(), inspector, options.limit)
+    return assemble(words, collected.finish(), inspector, options.limit, options.scratch)
 
 
 def write_word2vec(table: Table, path: Path) -> None:
@@ -71,8 +75,8 @@ def write_word2vec(table: Table, path: Path) -> None:
         raise FippError(f"a word of {len(long):,} bytes cannot be written to {path}; use .npz")
     with open_for_writing(path) as file:
         file.write(b"%d %d\n" % (len(table), table.dim))
-        for block in blocks(len(table), table.dim):
-            rows = table.matrix[block].astype("<f4", copy=False)
+        for block in table.blocks(BLOCK_NUMBERS):
+            rows = table.rows(block).astype("<f4", copy=False)
             file.write(
                 b"".join(b"%b %b\n" % (word, row.tobytes()) for word, row in zip(words[block], rows, strict=True))
             )

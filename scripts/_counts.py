@@ -1,0 +1,22 @@
+"""The counts of the long searches for defects, kept in ``docs/security/counts.json`` under a key for each."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+from fipp import __version__
+from fipp.io import atomic_path
+
+COUNTS = Path(__file__).resolve().parents[1] / "docs" / "security" / "counts.json"
+
+
+def record(key: str, counts: dict[str, Any], path: Path = COUNTS) -> None:
+    """Replace the counts of one search, with the date and the version of fipp; other keys stay as they are."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    kept[key] = {"date": datetime.date.today().isoformat(), "version": __version__, **counts}
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")

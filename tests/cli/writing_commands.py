@@ -1,0 +1,85 @@
+"""Every command that writes files, with small input: for tests and scripts that let writing fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from cli_space import Space
+
+from fipp import Lexicon, Vectors
+
+
+class Command(NamedTuple):
+    """The words of a command, and the files that it writes."""
+
+    arguments: list[object]
+    outputs: list[Path]
+
+
+def prepare(space: Space) -> None:
+    """Write what the commands read: the vectors also by language code, dictionaries by XLING's names,
+    and words that are the same on both sides, or similar.
+    """
+    for name in ("vectors", "dictionaries"):
+        (space.folder / name).mkdir()
+    for path, name in ((space.source, "en.vec"), (space.target, "fr.vec")):
+        Vectors.load(path).save(space.folder / "vectors" / name)
+    Lexicon.load(space.seed).save(space.folder / "dictionaries" / "yacle.train.freq.1k.en-fr.tsv")
+    Lexicon.load(space.test).save(space.folder / "dictionaries" / "yacle.test.freq.2k.en-fr.tsv")
+    cognates = {"a": ["information", "national", "president"], "b": ["informacion", "nacional", "presidente"]}
+    for side, similar in cognates.items():
+        words = [*similar, *(f"wörter{i}" for i in range(20)), *(str(1900 + i) for i in range(9))]
+        Vectors(words, [[float(row), -1.0] for row in range(len(words))]).save(space.folder / f"{side}.vec")
+
+
+def commands(space: Space) -> dict[str, Command]:
+    """Return the commands by name; those that need a model read ``space.model``."""
+    out = space.folder / "out"
+    sides, seed = [space.source, space.target], ["--dict", space.seed]
+    twins = [space.folder / "a.vec", space.folder / "b.vec"]
+    folders = [space.folder / "vectors", space.folder / "dictionaries"]
+    few = ["--methods", "procrustes"]
+
+    def make(*arguments: object, to: list[Path]) -> Command:
+        return Command(list(arguments), to)
+
+    made = {
+        "align": make("align", *sides, *seed, "--method", "fipp", "-o", out / "m.fipp", to=[out / "m.fipp"]),
+        "tune": make(
+            "tune", *sides, *seed, "--grid", "epsilon=0.05,0.1", "-o", out / "t.fipp", "--figure", out / "t.png",
+            to=[out / "t.fipp", out / "t.png"],
+        ),
+        "compare": make(
+            "compare", *sides, *seed, "--test", space.test, *few, "--results", out / "c.jsonl", "-o", out / "c.md",
+            to=[out / "c.jsonl", out / "c.md"],
+        ),
+        "lexicon split": make(
+            "lexicon", "split", space.seed, "-o", out / "s1.tsv", "--rest", out / "s2.tsv",
+            to=[out / "s1.tsv", out / "s2.tsv"],
+        ),
+        "reproduce xling": make(
+            "reproduce", "xling", *folders, "--sizes", "1k", "--tables", "main", *few, "--results", out / "x.jsonl",
+            "-o", out / "x.md", to=[out / "x.jsonl", out / "x.md"],
+        ),
+    }  # fmt: skip
+    for name in ("v.npy", "v.vec", "v.vec.gz", "v.bin", "v.npz", "v.safetensors", "v.parquet"):
+        to = [out / name, out / "v.txt"] if name == "v.npy" else [out / name]
+        made[f"transform to {name}"] = make("transform", space.model, space.source, "-o", out / name, to=to)
+        made[f"convert to {name}"] = make("convert", space.source, "-o", out / name, to=to)
+    makers: dict[str, list[object]] = {
+        "check": [space.seed, *sides],
+        "reverse": [space.seed],
+        "identical": twins,
+        "numerals": twins,
+        "cognates": twins,
+        "cldr": ["en", "fr", "--kinds", "weekdays"],
+    }
+    for name, given in makers.items():
+        made[f"lexicon {name}"] = make("lexicon", name, *given, "-o", out / f"{name}.tsv", to=[out / f"{name}.tsv"])
+    return made
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file of a folder by its name, hidden ones too."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
