@@ -37,8 +37,8 @@ _WORTH = 0.01
 CLOSE = 0.02
 # Without queries, how far those of real users may differ from documents: half of the interval.
 _SHIFT = 0.05
-# What the continued tail may be wrong by, for each factor of ten beyond the sample.
-_PER_DECADE = 0.012
+# The standard error of continuing a figure, for each factor of ten beyond the sample.
+_PER_DECADE = 0.02
 _FEWEST = 1000
 _QUERIES_AT_A_TIME = 256
 _CURVE = (0.125, 0.25, 0.5, 1.0)
