@@ -3,6 +3,7 @@ from . import datasets as datasets
 from . import evaluate as evaluate
 from . import experiments as experiments
 from . import io as io
+from . import migrate as migrate
 from . import preprocess as preprocess
 from . import report as report
 from . import reproduce as reproduce
@@ -40,6 +41,9 @@ from .aligners import (
 )
 from .aligners import (
     GromovWasserstein as GromovWasserstein,
+)
+from .aligners import (
+    KernelRidge as KernelRidge,
 )
 from .aligners import (
     Local as Local,

@@ -4,6 +4,7 @@ from fipp.aligners._auto import Auto
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._holdout import held_out_parts, reciprocal_ranks
+from fipp.aligners._kernel_ridge import KernelRidge, LeftOut
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
 from fipp.aligners._ranking import Ranking
@@ -41,6 +42,7 @@ METHODS: dict[str, BaseAligner] = {
     "icp": ICP(),
     "gwa": GromovWasserstein(),
     "ridge": Ridge(),
+    "kernel-ridge": KernelRidge(),
     "low-rank": LowRank(),
     "mlp": ResidualMLP(),
     "spectral": Spectral(),
@@ -68,6 +70,7 @@ __all__ = [
     "BaseAligner",
     "BootstrapProcrustes",
     "GromovWasserstein",
+    "KernelRidge",
     "Local",
     "LowRank",
     "Procrustes",

@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from fipp._printable import printable
 from fipp._version import __version__
-from fipp.cli import _align, _console, _demo, _evaluate, _lexicon, _methods, _reproduce, _vectors, _words
+from fipp.cli import _align, _console, _demo, _evaluate, _lexicon, _methods, _migrate, _reproduce, _vectors, _words
 from fipp.exceptions import FippError, FippWarning
 
 MISTAKE = 2
@@ -149,7 +149,7 @@ def _add(group: typer.Typer, examples: Mapping[str, Callable[..., None]], panel:
     """Add commands, each by an example of its use, which ends its help."""
     for example, command in examples.items():
         words = example.split()
-        name = words[2] if words[1] in ("lexicon", "reproduce") else words[1]
+        name = words[2] if words[1] in ("lexicon", "migrate", "reproduce") else words[1]
         # Without the line breaks of the source, a paragraph fits any terminal.
         paragraphs = (" ".join(text.split()) for text in (command.__doc__ or "").split("\n\n"))
         group.command(
@@ -166,6 +166,11 @@ lexicon = _group(
     _Group,
     "Check, split and reverse dictionaries, or make one if you have none.",
     "fipp lexicon cldr en fr -o seed.tsv",
+)
+migrate = _group(
+    _Group,
+    "Change the embedding model: find out whether converting vectors can replace embedding everything again.",
+    "fipp migrate probe old.parquet new.parquet --queries queries.parquet --size 40000000",
 )
 reproduce = _group(
     _Group,
@@ -218,6 +223,10 @@ _add(
     },
 )
 _add(
+    migrate,
+    {"fipp migrate probe old.parquet new.parquet --queries queries.parquet --size 40000000": _migrate.probe},
+)
+_add(
     reproduce,
     {
         "fipp reproduce xling vectors/ dictionaries/ --sizes 1k --results xling.jsonl -o xling.md": _reproduce.xling,
@@ -227,6 +236,7 @@ _add(
         "fipp reproduce words en.vec fr.vec --dict seed.tsv --source-set simlex999.tsv": _reproduce.words,
     },
 )
+app.add_typer(migrate, name="migrate", rich_help_panel="Align and use the result")
 app.add_typer(lexicon, name="lexicon", rich_help_panel="Vectors and data")
 app.add_typer(reproduce, name="reproduce", rich_help_panel="Choose and compare methods")
 

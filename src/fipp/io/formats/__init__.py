@@ -19,7 +19,7 @@ from fipp.io.formats._fasttext import FASTTEXT_MARK, read_fasttext
 from fipp.io.formats._floret import read_floret, recognises_floret
 from fipp.io.formats._gensim import PICKLE_MARKS, refuse_pickle
 from fipp.io.formats._model2vec import read_model2vec, recognises_model2vec
-from fipp.io.formats._numpy import ZIP_MARK, read_npy, read_npz, recognises_npy, write_npy, write_npz
+from fipp.io.formats._numpy import ZIP_MARK, map_matrix, read_npy, read_npz, recognises_npy, write_npy, write_npz
 from fipp.io.formats._safetensors import read_safetensors, recognises_safetensors, write_safetensors
 from fipp.io.formats._spacy import read_spacy, recognises_spacy
 from fipp.io.formats._text import is_text_table, read_text

@@ -1,0 +1,90 @@
+"""`fipp migrate`: from one embedding model to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from fipp.cli import _arguments, _console
+
+if TYPE_CHECKING:
+    from fipp.migrate import Estimate, Probe
+
+_Old = Annotated[
+    Path,
+    Argument(
+        metavar="OLD",
+        help="Items by the old model: Parquet, Arrow, a folder of Parquet files, or .npy. Without NEW, a table "
+        "with the columns [bold]old[/bold] and [bold]new[/bold].",
+    ),
+]
+_New = Annotated[
+    Path | None,
+    Argument(metavar="NEW", help="The same items by the new model, matched by id, or by position without ids."),
+]
+_Queries = Annotated[
+    Path | None,
+    Option(
+        metavar="FILE",
+        help="Queries: a table with the columns [bold]new[/bold], [bold]old[/bold] (to measure staying) and "
+        "[bold]gold[/bold] (the id of the answer, or several).",
+    ),
+]
+
+
+def probe(
+    old: _Old,
+    new: _New = None,
+    queries: _Queries = None,
+    size: Annotated[
+        int | None, Option(metavar="N", min=1, help="Items in the whole collection; ten times the sample by default.")
+    ] = None,
+    id_column: Annotated[str | None, Option("--id", metavar="NAME", help="The column with the ids.")] = None,
+    random_state: _arguments.RandomState = 0,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
+) -> None:
+    """Find out from a sample whether converting vectors is good enough to skip embedding everything again.
+
+    Embed about 2,000 items, and some queries whose answers you know, with both models. No item is judged by a map that
+    was fitted on it. Recall is that of the new model's own ten nearest neighbours; MRR and nDCG need queries with gold.
+    All figures are forecasts for the whole collection, with 95 % intervals.
+    """
+    from fipp import migrate
+
+    report = _console.Reporter(quiet or as_json)
+    with report.progress("reading the sample"):
+        sample = migrate.PairedSample.load(old, new, queries=queries, id_column=id_column)
+    report.note(
+        f"sample: {len(sample):,} items paired by {sample.paired_by}, {sample.old.shape[1]} to {sample.new.shape[1]} "
+        f"dimensions; the models share {100 * sample.agreement:.0f} % of the ten nearest neighbours"
+    )
+    with report.progress("measuring") as progress:
+        result = migrate.probe(sample, size=size, random_state=random_state, progress=progress)
+    _console.show_json(result.as_dict()) if as_json else _show(result)
+
+
+def _show(result: Probe) -> None:
+    asked = result.ways[0].mrr is not None or result.ways[-1].mrr is not None
+    table = _console.table("", "recall@10", *(["MRR", "nDCG@10"] if asked else []), "of embedding again")
+    for way in result.ways:
+        figures = [way.recall, way.mrr, way.ndcg] if asked else [way.recall]
+        style = "bold" if way.name == result.recommended else ""
+        table.add_row(way.name, *map(_shown, figures), f"{100 * way.share:.0f} %", style=style)
+    sample = f"{result.n_items:,} items and {result.n_queries:,} queries"
+    _console.heading(f"Forecast for {result.size:,} items from {sample}")
+    _console.show(table)
+    curve = ", ".join(f"{recall:.2f} from {count:,}" for count, recall in result.curve[:-2])
+    more = " and ".join(f"{recall:.2f} from {count:,}" for count, recall in result.curve[-2:])
+    kind = "a linear map" if result.map == "linear" else "a kernel map"
+    _console.show(f"Pairs: {kind} reaches a recall in the sample of {curve}; expect {more}.")
+    for cluster in result.clusters:
+        examples = " · ".join(cluster.examples)
+        _console.show(f"Converted worst: recall {cluster.recall:.2f} of {cluster.n_items:,} items such as {examples}")
+    _console.show("", result.verdict)
+
+
+def _shown(estimate: Estimate | None) -> str:
+    return "-" if estimate is None else str(estimate)
