@@ -131,7 +131,7 @@ def collect(packages: list[Package]) -> dict[str, list[dict]]:
 
 
 def passages(packages: list[Package], whole: list[Package], training: set[str]) -> list[dict]:
-    """Return paragraphs and short descriptions that say nothing of the packages of the first documents."""
+    """Return paragraphs and short descriptions from source packages other than those of the first documents."""
     families = {package.family for package in whole[:CLEAN]}
     excluded = training | {package.source for package in packages if package.family in families}
     seen = {key_of(text) for package in whole[:CLEAN] for text in [package.short, *package.paragraphs]}
@@ -318,12 +318,13 @@ def describe(folder: Path, packages: int) -> None:
 
 Row i of every `SPACE.documents.npy` is line i of `documents.jsonl` (`id`, `text`) and `ids.txt`; row j of every
 `SPACE.queries.npy` is line j of `queries.jsonl` (`id`, `text`, `gold`: the row of the answer). Vectors are float32 and
-of length 1. A file may be shorter than the texts: it has the first rows, which are a random sample of the packages.
+of length 1, or zero if a model knows no word of a text. A file may be shorter than the texts: it has the first rows,
+which are a random sample of the packages.
 
 - Rows 0 to {packages - 1:,}: long descriptions, one per family of packages, in the order of a hash of their names.
 - Rows {packages:,} to {len(documents) - 1:,}: passages (paragraphs and short descriptions of packages), also by hash.
-  They say nothing of the packages of rows 0 to {CLEAN - 1:,}. Among all rows ask only the {clean:,} queries with an
-  answer there (`gold < {CLEAN}`, the first lines); among the first {packages:,} rows ask any.
+  None comes from a source package of rows 0 to {CLEAN - 1:,} or of their families. Among all rows ask only the
+  {clean:,} queries with an answer there (`gold < {CLEAN}`, the first lines); among the first {packages:,} rows ask any.
 - `queries.jsonl`: {len(queries):,} short descriptions that no two documents share, in the order of their answers.
 - `training.jsonl`: descriptions of other packages, on which `tfidf` was fitted.
 
