@@ -111,7 +111,8 @@ def collect(packages: list[Package]) -> dict[str, list[dict]]:
         if package.source not in training:
             families.setdefault(package.family, package)
     texts = {package.text: package for package in families.values()}
-    whole = sorted(texts.values(), key=lambda package: hash_of(package.name))
+    # Another hash than the one that chose the texts for training, or the first rows would not be a random sample.
+    whole = sorted(texts.values(), key=lambda package: hash_of(f"row of {package.name}"))
     documents = [{"id": package.name, "text": package.text} for package in whole]
     asked = Counter(key_of(package.short) for package in whole)
     queries = [
