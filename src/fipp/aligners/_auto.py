@@ -91,6 +91,7 @@ class Auto(WrappingAligner):
     _fitted_constraints: ClassVar[Mapping[str, Any]] = {
         **WrappingAligner._fitted_constraints,
         "chosen_": [str],
+        "left_out_pairs_?": "int64 l 2",
         "trials_": Each({"name": [str], "mrr": [Real], "standard_error": [Real], "words": [Integral]}),
         "skipped_": Each(
             {"by": [StrOptions({"budget", "deadline"})], "start?": [str], "stage?": [str], "work?": [Real]}
@@ -110,6 +111,8 @@ class Auto(WrappingAligner):
             raise FippError("the method that it chose is not among those that it tried")
         if self.trials_ and not all("stage" in skipped for skipped in self.skipped_):
             raise FippError("it does not say which stages it skipped")
+        if len(self.left_out_pairs_) > len(self.pairs_):
+            raise FippError("it left out more pairs than it was given")
 
     @property
     def takes_guesses(self) -> bool:
