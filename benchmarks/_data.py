@@ -73,6 +73,12 @@ def maps_with_intervals(alignment, pair):
     return {way: [result.map, *result.interval("map")] for way, result in results.items()}
 
 
+def unseen_maps(alignment, pair):
+    """Return the mean average precision by cosine and by CSLS on the test pairs that are not in the seed."""
+    results = {way: alignment.evaluate(dictionary(pair, "test.2k"), retrieval=way).unseen for way in WAYS}
+    return {way: result.map for way, result in results.items()}
+
+
 def columns(pairs=PAIRS, sizes=SIZES):
     """Return column headings for all pairs and sizes, with the fields of their records."""
     return {f"{named(pair)} {size.upper()}": {"pair": pair, "size": size} for pair in pairs for size in sizes}

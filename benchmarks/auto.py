@@ -28,6 +28,7 @@ def measure(pair, size):
     products = np.mean([before, product_seconds(*_data.sides(pair))], axis=0)
     scores = _data.maps_with_intervals(alignment, pair)
     ratios = np.array([seconds["seconds"], seconds["processor"]]) / products
+    scores["unseen"] = _data.unseen_maps(alignment, pair)
     told = {"product": products.tolist(), "products": ratios.tolist(), "chosen": alignment.aligner.chosen_}
     return {"pairs": len(rows), **scores, **seconds, **told}
 
@@ -46,13 +47,15 @@ benchmark = Benchmark("auto", PLAN, measure, minutes=20, obstacle=_data.obstacle
 
 
 def accuracy_table():
-    header = ["vectors", "seed", "pairs", "cosine", "CSLS", "best other", "processor seconds", "products", "chosen"]
+    header = ["vectors", "seed", "pairs", "cosine", "CSLS", "not in the seed", "best other", "processor seconds"]
+    header += ["products", "chosen"]
     rows = [
         [
             _data.arrow(record["pair"]),
             record["size"].upper(),
             count(record["pairs"]),
             *(between(record[way]) for way in _data.WAYS),
+            both(record["unseen"]) if "unseen" in record else "not measured",
             compare.best_other(record["pair"], record["size"]),
             f"{record['processor']:.0f}",
             "/".join(f"{ratio:.1f}" for ratio in record["products"]) if "products" in record else "not measured",
