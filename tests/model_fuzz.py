@@ -280,7 +280,10 @@ def outcome(path: Path, number: int, source: Vectors, target: Vectors) -> str:
         if not known:
             raise AssertionError("a file that can be loaded is a model")
         sides = (aligner.transform, aligner.n_features_in_), (aligner.transform_target, aligner.n_features_out_)
-        shapes = {transform(np.resize(ROWS, (7, d))).shape for transform, d in sides}
+        try:
+            shapes = {transform(np.resize(ROWS, (7, d))).shape for transform, d in sides}
+        except FippError:  # its numbers are so large that products leave the range of float32
+            return "loaded"
         if len(shapes) != 1 or shapes.pop()[0] != 7:
             raise AssertionError("both sides must be mapped to the same space, row by row")
         repr(aligner), len(aligner.induced_pairs_), clone(aligner)
