@@ -5,7 +5,8 @@
 
 Every number makes one damaged file: an edited header, edited arrays, or other bytes. It is loaded and, if it can be,
 used: both sides are transformed, words translated, a dictionary evaluated, `fipp info` called. This happens in
-processes with limits of memory and time; a case that takes longer ends its process and counts as a hang.
+processes with limits of memory and time; a case that takes longer ends its process, is tried once more in case the
+machine had been stopped, and then counts as a hang.
 Findings are kept in the folder ``fuzz-findings``. With ``--record``, the counts go to docs/security/counts.json.
 """
 
@@ -96,13 +97,14 @@ def run(corpus: dict[str, bytes], seed: int, n_cases: int, n_processes: int) -> 
     started, told = time.monotonic(), 0
     blocks = [range(start, min(start + BLOCK, n_cases)) for start in range(0, n_cases, BLOCK)]
     running: list[Running] = []
+    again: set[int] = set()
     while blocks or running:
         while blocks and len(running) < n_processes:
             running.append(Running(corpus, seed, blocks.pop(0)))
         multiprocessing.connection.wait([each.process.sentinel for each in running])
         for each in [each for each in running if not each.process.is_alive()]:
             running.remove(each)
-            rest = each.finish(counts, corpus, seed)
+            rest = each.finish(counts, corpus, seed, again)
             if len(rest):
                 blocks.insert(0, rest)
         done = sum(counts.values())
@@ -145,8 +147,11 @@ class Running:
                 kinds.send(kind)
                 self.current.value = number + 1
 
-    def finish(self, counts: Counter[str], corpus: dict[str, bytes], seed: int) -> range:
-        """Count what the process has done, keep what failed, and return the cases that are left to do."""
+    def finish(self, counts: Counter[str], corpus: dict[str, bytes], seed: int, again: set[int]) -> range:
+        """Count what the process has done, keep what failed, and return the cases that are left to do.
+
+        ``again`` holds the cases that are tried once more.
+        """
         for number, kind in zip(self.numbers, self._received(), strict=False):
             counts[kind] += 1
             if kind not in ("refused", "loaded"):
@@ -155,6 +160,9 @@ class Running:
         if at == self.numbers.stop:
             return range(0)
         hung = self.process.exitcode in (-signal.SIGALRM, -signal.SIGPROF)
+        if hung and at not in again:
+            again.add(at)
+            return range(at, self.numbers.stop)
         kind = "hang" if hung else f"crash {self.process.exitcode}"
         counts[kind] += 1
         keep(corpus, seed, at, kind)
