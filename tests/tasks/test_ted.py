@@ -1,5 +1,6 @@
 """TED-CLDC in the layout that its page describes."""
 
+import io
 import tarfile
 
 import pytest
@@ -103,3 +104,14 @@ def test_an_archive_that_was_cut_is_refused(archive):
     archive.write_bytes(b"<html>not found</html>" * 100)
     with pytest.raises(FippError, match="not a complete tar archive"):
         load_ted(archive, "en-fr", "test")
+
+
+def test_a_document_that_is_cut_in_an_archive_is_refused(tmp_path):
+    path = tmp_path / "ted.tar"
+    with tarfile.open(path, "w") as archive:
+        member = tarfile.TarInfo("ted-cldc/en-fr/train/arts/positive/1.ted")
+        member.size = 2000
+        archive.addfile(member, io.BytesIO(b"a_en " * 400))
+    path.write_bytes(path.read_bytes()[:1500])
+    with pytest.raises(FippError, match="not a complete tar archive"):
+        load_ted(path, "en-fr", "train")
