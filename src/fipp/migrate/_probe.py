@@ -427,7 +427,7 @@ def _verdict(ways: list[Way], n: int, size: int) -> tuple[str, str]:
     reason = f"forecast {what} {scores[chosen.name]:.2f}, where embedding everything again gives {again:.2f}"
     if chosen.name == "embed again":
         second = max((score, name) for name, score in scores.items() if name != "embed again")
-        reason = f"it gives {again:.2f} ({what}), and the best other way, to {second[1]}, {second[0]:.2f}"
+        reason = f"it gives {again:.2f} ({what}), and the best other way ({second[1]}) {second[0]:.2f}"
     unsure = f" This is from {n:,} items, which are too few to be sure of a forecast." if n < _FEWEST else ""
     unasked = "" if by_queries else " Without queries and their answers, this says nothing about which model is better."
     return chosen.name, f"{said}: {reason} (of {size:,} items).{unsure}{unasked}"

@@ -72,7 +72,7 @@ def main() -> int:
                 sys.stdout.buffer.write(part if isinstance(part, bytes) else part.tobytes())
         sys.stdout.buffer.flush()
     except RefusedError as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        sys.stderr.write(f"{error}\n")
         return REFUSED
     except BrokenPipeError:  # the parent has all that it wants
         os._exit(0)
