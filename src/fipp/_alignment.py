@@ -134,6 +134,7 @@ class Alignment:
         *,
         retrieval: str = "cosine",
         beta: float = 30.0,
+        reverse: bool = False,
         max_memory: int | str | None = None,
     ) -> list[Translation]:
         """Return the ``k`` target words nearest to a source word.
@@ -149,6 +150,8 @@ class Alignment:
             and need the whole source for that. See `fipp.retrieve.neighbours`.
         beta : float, default=30
             β of the inverted softmax, ``"isf"`` and ``"dualis"``.
+        reverse : bool, default=False
+            Translate a word of the target into the source instead.
         max_memory : int or str, optional
             Working memory.
 
@@ -161,10 +164,12 @@ class Alignment:
         --------
         >>> import fipp
         >>> demo = fipp.datasets.load_demo()
-        >>> fipp.align(demo.source, demo.target, demo.seed, "fipp").translate("water", k=1)[0].word
-        'eau'
+        >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
+        >>> alignment.translate("water", k=1)[0].word, alignment.translate("eau", k=1, reverse=True)[0].word
+        ('eau', 'water')
         """
-        return self.translate_all([word], k, retrieval=retrieval, beta=beta, max_memory=max_memory)[0]
+        searching: dict[str, Any] = {"retrieval": retrieval, "beta": beta, "max_memory": max_memory}
+        return self.translate_all([word], k, reverse=reverse, **searching)[0]
 
     def translate_all(
         self,
@@ -173,6 +178,7 @@ class Alignment:
         *,
         retrieval: str = "cosine",
         beta: float = 30.0,
+        reverse: bool = False,
         max_memory: int | str | None = None,
         progress: Progress | None = None,
     ) -> list[list[Translation]]:
@@ -182,7 +188,7 @@ class Alignment:
         ----------
         words : iterable of str
             Words of the source, in any case.
-        k, retrieval, beta, max_memory
+        k, retrieval, beta, reverse, max_memory
             As for `translate`.
         progress : callable, optional
             Called as ``progress(done, total)``.
@@ -191,27 +197,30 @@ class Alignment:
         -------
         list of list of Translation
         """
-        words, source, target = list(words), self._side("source"), self._side("target")
+        words = list(words)
+        asked, answers = ("target", "source") if reverse else ("source", "target")
+        known, found_in = self._side(asked), self._side(answers)
         if not words:
             return []
-        rows = source.find(words)
+        rows = known.find(words)
         for word, row in zip(words, rows, strict=True):
             if row < 0:
-                source.index(word)  # raises the error for an unknown word
+                known.index(word)  # raises the error for an unknown word
         everything = corrects_hubs(retrieval)
-        queries = self._in_shared_space("source")[rows] if everything else self.aligner.transform(source.matrix[rows])
+        transform = self.aligner.transform_target if reverse else self.aligner.transform
+        queries = self._in_shared_space(asked)[rows] if everything else transform(known.matrix[rows])
         found = neighbours(
             queries,
-            self._in_shared_space("target"),
+            self._in_shared_space(answers),
             k,
             retrieval=retrieval,
             beta=beta,
-            hub_reference=self._in_shared_space("source") if everything else None,
+            hub_reference=self._in_shared_space(asked) if everything else None,
             max_memory=max_memory,
             progress=progress,
         )
         return [
-            [Translation(target.words[i], float(score)) for i, score in zip(indices, scores, strict=True)]
+            [Translation(found_in.words[i], float(score)) for i, score in zip(indices, scores, strict=True)]
             for indices, scores in zip(found.indices, found.scores, strict=True)
         ]
 

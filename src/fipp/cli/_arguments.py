@@ -168,12 +168,12 @@ def _warn_of_defects(report: LoadReport | None) -> bool:
     return bool(remarks)
 
 
-def load_words(path: Path) -> set[str]:
-    """Read words, one per line."""
+def load_words(path: Path) -> list[str]:
+    """Read words, one per line; each once."""
     from fipp.io import read_batches
 
     lines = (line.decode("utf-8", "replace").strip() for batch in read_batches(path) for line in batch)
-    words = {line for line in lines if line}
+    words = list(dict.fromkeys(line for line in lines if line))
     if not words:
         raise FippError(f"{path} contains no words")
     return words

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
-
-    from fipp import Translation
 
 # In a file or a pipe, a table may be as wide as it needs: 80 columns would break its cells.
 _WIDTH_WITHOUT_TERMINAL = 200
@@ -83,6 +81,13 @@ def show_json(result: Mapping[str, Any]) -> None:
 
     lines = printable(json.dumps(result, ensure_ascii=False, indent=2), lines=True)
     _console(to_stderr=False).print(JSONHighlighter()(lines), soft_wrap=True)
+
+
+def show_tsv(rows: Iterable[Sequence[str]]) -> None:
+    """Write rows of cells separated by tabs; on a terminal, what could do harm is escaped."""
+    harmless = printable if sys.stdout.isatty() else str
+    for row in rows:
+        sys.stdout.write("\t".join(map(harmless, row)) + "\n")
 
 
 @dataclass(frozen=True)
@@ -157,19 +162,6 @@ def summary(rows: Mapping[str, str]) -> Table:
     for name, value in rows.items():
         grid.add_row(name, value)
     return grid
-
-
-def translations(ranked: Mapping[str, Sequence[Translation]], right: Mapping[str, str] | None = None) -> Table:
-    """Return a row for each word and a column for each rank; translations known to be ``right`` stand out."""
-    longest = max(map(len, ranked.values()))
-    rows = table("word", *map(str, range(1, longest + 1)))
-    rows.columns[0].style = "bold"
-    known = right or {}
-    for word, found in ranked.items():
-        styles = ["bold green" if known.get(word) == best.word else "" for best in found]
-        cells = zip(found, styles, strict=True)
-        rows.add_row(word, *(text((best.word, style), (f" {best.score:.2f}", "dim")) for best, style in cells))
-    return rows
 
 
 def share(count: int, total: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -110,11 +110,23 @@ def _show(scored: list[_Scored], data: Demo) -> None:
         _console.show(_console.summary(choice))
     _console.heading("Words that the map was not learned from; translations in the dictionary are green")
     ranked = dict(zip(WORDS, alignment.translate_all(WORDS, _SHOWN), strict=True))
-    _console.show(_console.translations(ranked, right=dict(data.test)))
+    _console.show(_translations(ranked, right=dict(data.test)))
     _console.heading(f"Scores on the {len(data.test)} test pairs, by nearest neighbours (NN) and by CSLS")
     _console.show(_scores(scored), *_verdict(scored))
     _console.heading("FIPP's filter: seed pairs with the smallest and the largest share of inner products kept")
     _console.show(_filtered(next(row.alignment for row in scored if row.name == "FIPP")))
+
+
+def _translations(ranked: Mapping[str, Sequence[fipp.Translation]], right: Mapping[str, str]) -> Table:
+    """Return a row for each word and a column for each rank; translations known to be ``right`` stand out."""
+    longest = max(map(len, ranked.values()))
+    rows = _console.table("word", *map(str, range(1, longest + 1)))
+    rows.columns[0].style = "bold"
+    for word, found in ranked.items():
+        styles = ["bold green" if right.get(word) == best.word else "" for best in found]
+        cells = zip(found, styles, strict=True)
+        rows.add_row(word, *(_console.text((best.word, style), (f" {best.score:.2f}", "dim")) for best, style in cells))
+    return rows
 
 
 def _score(data: Demo, name: str, method: str, settings: Mapping[str, Any], progress: Progress) -> _Scored:

@@ -174,59 +174,88 @@ def translate(
     source: _arguments.Source,
     target: _arguments.Target,
     words: Annotated[
-        list[str], Argument(metavar="WORD", help="Source words; - reads them from standard input, one per line.")
-    ],
+        list[str] | None, Argument(metavar="WORD", help="Words to translate; - reads standard input, one per line.")
+    ] = None,
+    words_file: Annotated[
+        Path | None, Option("--words", metavar="FILE", help="Translate the words of a file, one per line.")
+    ] = None,
     count: Annotated[int, Option("-k", metavar="K", min=1, help="Number of translations per word.")] = 5,
+    reverse: Annotated[bool, Option("--reverse", help="Translate words of TGT into SRC.")] = False,
     retrieval: _arguments.Retrieval = "nn",
     beta: _arguments.Beta = _arguments.BETA,
     limit: _arguments.Limit = None,
     max_memory: _arguments.MaxMemory = None,
+    as_tsv: Annotated[
+        bool, Option("--tsv", help="Print lines of word, rank, translation and score, separated by tabs.")
+    ] = False,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
     """Show the target words nearest to each source word, with their scores.
 
-    Unknown words are listed on standard error and left out. If no word is known, the exit code is 2.
+    Unknown words are listed on standard error, with words that are spelled nearly alike, and left out. If no word is
+    known, the exit code is 2.
     """
-    report = _console.Reporter(quiet or as_json)
+    report = _console.Reporter(quiet or as_json or as_tsv)
+    if as_json and as_tsv:
+        raise FippError("--json and --tsv exclude each other")
     _arguments.check_retrieval(retrieval, beta, max_memory)
-    asked = list(_read(words))
+    asked = list(_read(words or (), words_file))
     alignment = _arguments.load_alignment(model, source, target, report, limit=limit)
-    assert alignment.source is not None
-    known, unknown = _divide(asked, alignment.source)
+    side = alignment.target if reverse else alignment.source
+    assert side is not None
+    known, unknown = _divide(asked, side, "target" if reverse else "source")
     with report.progress("translating") as progress:
         found = alignment.translate_all(
-            known, count, retrieval=retrieval, beta=beta, max_memory=max_memory, progress=progress
+            known, count, retrieval=retrieval, beta=beta, reverse=reverse, max_memory=max_memory, progress=progress
         )
     translations = dict(zip(known, found, strict=True))
     if as_json:
         answers = {word: [best._asdict() for best in ranked] for word, ranked in translations.items()}
         _console.show_json({"retrieval": retrieval, "translations": answers, "unknown": unknown})
+    elif as_tsv:
+        _console.show_tsv(
+            (word, str(rank), best.word, f"{best.score:.4f}")
+            for word, ranked in translations.items()
+            for rank, best in enumerate(ranked, 1)
+        )
     else:
-        _console.show(_console.translations(translations))
+        _console.show(_translations(translations))
 
 
-def _read(words: Iterable[str]) -> Iterable[str]:
-    """Yield each word once, with the lines of standard input in place of ``-``."""
+def _translations(ranked: Mapping[str, Sequence[fipp.Translation]]) -> Table:
+    """Return a row for each translation, which fits on a terminal of any width."""
+    table = _console.table("word", "translation", "score")
+    table.columns[0].style, table.columns[2].style = "bold", "dim"
+    for word, found in ranked.items():
+        for rank, best in enumerate(found):
+            table.add_row("" if rank else word, best.word, f"{best.score:.4f}")
+        table.add_section()
+    return table
+
+
+def _read(words: Iterable[str], path: Path | None) -> Iterable[str]:
+    """Yield each word once, those of the file last, with the lines of standard input in place of ``-``."""
     seen = set()
-    for word in words:
-        for line in sys.stdin if word == "-" else [word]:
+    from_file = [] if path is None else _arguments.load_words(path)
+    for word in (*words, *from_file):
+        for line in sys.stdin if word == "-" and path is None else [word]:
             stripped = line.strip()
             if stripped and stripped not in seen:
                 seen.add(stripped)
                 yield stripped
 
 
-def _divide(words: Sequence[str], source: fipp.Vectors) -> tuple[list[str], list[str]]:
-    """Return the words that the source has and those that it does not have; warn about the latter."""
+def _divide(words: Sequence[str], vectors: fipp.Vectors, side: str) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the words that a side has; and those that it does not have with words spelled alike, and warn of them."""
     if not words:
-        raise FippError("there are no words to translate: standard input was empty")
-    rows = source.find(words)
+        raise FippError("there are no words to translate: give some, a file with --words, or - and standard input")
+    rows = vectors.find(words)
     known = [word for word, row in zip(words, rows, strict=True) if row >= 0]
-    unknown = [word for word, row in zip(words, rows, strict=True) if row < 0]
-    names = ", ".join(map(repr, unknown))
+    unknown = {word: vectors.near(word) for word, row in zip(words, rows, strict=True) if row < 0}
+    named = ", ".join(repr(word) + (f" (near: {', '.join(near)})" if near else "") for word, near in unknown.items())
     if not known:
-        raise FippError(f"not among the {len(source):,} source words: {names}")
+        raise FippError(f"not among the {len(vectors):,} {side} words: {named}")
     if unknown:
-        _console.warn(f"not among the {len(source):,} source words and left out: {names}")
+        _console.warn(f"not among the {len(vectors):,} {side} words and left out: {named}")
     return known, unknown

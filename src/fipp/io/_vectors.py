@@ -30,6 +30,7 @@ from fipp.io.formats import format_to_write
 from fipp.io.formats._gensim import from_gensim, to_gensim
 from fipp.io.formats._model2vec import from_model2vec
 from fipp.io.formats._spacy import from_spacy
+from fipp.io.seeds import nearest_spellings
 from fipp.linalg import parse_memory
 
 
@@ -167,6 +168,16 @@ class Vectors:
         if self._variants is None:  # many lookups never need it
             self._variants = Variants(self.words)
         return self._variants.find(word, self._table.index)
+
+    def near(self, word: str, k: int = 3) -> list[str]:
+        """Return up to ``k`` words that are spelled nearly like this one, nearest first.
+
+        Examples
+        --------
+        >>> Vectors(["what", "water", "house"], [[1.0], [2.0], [3.0]]).near("Watr")
+        ['water']
+        """
+        return [self.words[row] for row in nearest_spellings(word.lower(), self.words, k)]
 
     def head(self, count: int) -> Vectors:
         """Return the first ``count`` rows, which share memory with these.

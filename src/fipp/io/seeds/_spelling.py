@@ -233,6 +233,32 @@ def edit_distances(left: npt.NDArray[np.uint32], right: npt.NDArray[np.uint32]) 
     return above[-1]
 
 
+def nearest_spellings(word: str, words: Sequence[str], k: int) -> list[int]:
+    """Return the places of up to ``k`` words that differ from one in at most a third of its letters, nearest first.
+
+    Of equally near words, the first in the list are taken.
+
+    Examples
+    --------
+    >>> nearest_spellings("watr", ["what", "water", "house", "wat"], 2)
+    [1, 3]
+    """
+    if not word:
+        return []
+    edits = max(1, _edits(len(word), 1 / 3))
+    places, distances = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for length, group in _by_length(words).items():
+        if length and abs(length - len(word)) <= edits:
+            letters = _letters(words, length, group)
+            distance = edit_distances(
+                np.repeat(_letters([word], len(word), np.zeros(1, np.int64)), len(group), 0), letters
+            )
+            places.append(group[distance <= edits])
+            distances.append(distance[distance <= edits])
+    found = np.concatenate(places)
+    return found[np.lexsort((found, np.concatenate(distances)))[:k]].tolist()
+
+
 def _edits(length: int, max_distance: float) -> int:
     # Rounding may leave a product such as 0.2 * 5 just below a whole number.
     return int(max_distance * length + 1e-9)
