@@ -138,3 +138,14 @@ class TestFiles:
             PairedSample.load(path, path)
         with pytest.raises(FippError, match="does not exist"):
             PairedSample.load(tmp_path / "none.parquet")
+
+
+def test_queries_without_a_vector_are_left_out_with_their_gold():
+    rng = np.random.default_rng(0)
+    new = rng.standard_normal((100, 6))
+    old, asked = new @ rng.standard_normal((6, 4)), new[:5].copy()
+    asked[2] = 0
+    with pytest.warns(FippWarning, match="1 queries have a vector of zeros"):
+        sample = PairedSample.from_arrays(old, new, old_queries=old[:5], new_queries=asked, gold=[0, 1, 2, 3, 4])
+    assert len(sample.new_queries) == len(sample.old_queries) == 4
+    assert [rows.tolist() for rows in sample.gold] == [[0], [1], [3], [4]]

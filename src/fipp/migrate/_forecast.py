@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, gammaincc, logit, ndtr
 
-DEPTH = 10
-"""Recall is that of the ten nearest neighbours."""
+from fipp.migrate._maps import DEPTH
 
 _LARGEST_NOISE = 8.0
 # Parts of the sample in which the curve over the size is followed.

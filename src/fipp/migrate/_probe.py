@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,7 +15,6 @@ from fipp.aligners import KernelRidge, LeftOut
 from fipp.exceptions import FippError
 from fipp.linalg import row_blocks, unit_rows
 from fipp.migrate._forecast import (
-    DEPTH,
     Estimate,
     chance_among,
     continued,
@@ -25,14 +23,12 @@ from fipp.migrate._forecast import (
     reciprocal_rank_in,
     wider_recall,
 )
+from fipp.migrate._maps import DEPTH, best_map, nearest_others, shares_found
 from fipp.migrate._sample import PairedSample
-from fipp.retrieve import neighbours
 
 RESCORED = (50, 100, 200)
 """How many of the first found are scored again by the new model."""
 
-# A linear map is smaller and faster; a kernel must keep this much more of the neighbours to be worth it.
-_WORTH = 0.01
 # The cheapest way whose score comes this close to the best one is recommended.
 CLOSE = 0.02
 # Without queries, how far those of real users may differ from documents: half of the interval.
@@ -134,7 +130,7 @@ class _Sides:
 
     @cached_property
     def true_neighbours(self) -> list[list[int]]:
-        return _others(self.new, self.new, self.own)
+        return nearest_others(self.new, self.new, self.own)
 
     @cached_property
     def new_queries(self) -> NDArray[np.float32] | None:
@@ -153,16 +149,16 @@ class _Sides:
     @cached_property
     def wanted_by_queries(self) -> list[list[int]]:
         assert self.new_queries is not None
-        return _others(self.new_queries, self.new, self.answers)
+        return nearest_others(self.new_queries, self.new, self.answers)
 
     def found(
         self, items: NDArray, pool: NDArray, queries: NDArray | None, ranks: NDArray[np.int64] | None = None
     ) -> _Found:
         """Search a pool with items and with queries; gold ranks are taken from the pool unless given."""
-        recalls = _recalls(_others(items, pool, self.own), self.true_neighbours)
+        recalls = shares_found(nearest_others(items, pool, self.own), self.true_neighbours)
         if queries is None:
             return _Found(recalls, None, None)
-        by_queries = _recalls(_others(queries, pool, self.answers), self.wanted_by_queries)
+        by_queries = shares_found(nearest_others(queries, pool, self.answers), self.wanted_by_queries)
         if self.gold is None:
             return _Found(recalls, by_queries, None)
         if ranks is None:
@@ -210,7 +206,7 @@ def probe(
         raise FippError(f"size is the number of items in the whole collection: at least the {n:,} of the sample")
     sides, steps = _Sides(sample), Steps(progress, 6)
     steps(0)
-    name, left_out = _best_map(sides, steps)
+    name, _, left_out, _ = best_map(sample, progress=steps.part(2))
     found = _search_all(sides, left_out)
     steps()
     ways = _ways(found, sides, size, random_state)
@@ -222,18 +218,6 @@ def probe(
     n_queries = 0 if sides.new_queries is None else len(sides.new_queries)
     clusters = _worst_clusters(sides, found["convert"].recalls[:, -1], random_state)
     return Probe(ways, size, n, n_queries, name, curve, clusters, recommended, verdict)
-
-
-def _best_map(sides: _Sides, steps: Steps) -> tuple[str, LeftOut]:
-    """Return the map that keeps most neighbours of items that it was not fitted on; a linear one unless worth more."""
-    tried = {}
-    for name, aligner in (("linear", KernelRidge("linear")), ("kernel", KernelRidge("rbf"))):
-        left_out = aligner.leave_out(sides.old, sides.new)
-        recalls = sides.found(sides.new, unit_rows(left_out.predictions()), None).recalls
-        tried[name] = float(recalls[:, -1].mean()), left_out
-        steps()
-    best = "kernel" if tried["kernel"][0] > tried["linear"][0] + _WORTH else "linear"
-    return best, tried[best][1]
 
 
 def _search_all(sides: _Sides, left_out: LeftOut) -> dict[str, _Found]:
@@ -251,31 +235,12 @@ def _search_all(sides: _Sides, left_out: LeftOut) -> dict[str, _Found]:
 
 def _search_adapted(sides: _Sides) -> _Found:
     """Search the old items with the new model's queries, mapped to the old model by a map that has seen neither."""
-    n, asked, both = len(sides.new), sides.new_queries, sides.old_queries
-    if both is None or asked is None:
-        predicted = KernelRidge("rbf").leave_out(sides.new, sides.old).predictions()
-        queries = None
-        if asked is not None:
-            queries = unit_rows(KernelRidge("rbf").fit(sides.new, sides.old).transform(asked))
-        return sides.found(unit_rows(predicted), sides.old, queries)
-    left_out = KernelRidge("rbf").leave_out(np.vstack([sides.new, asked]), np.vstack([sides.old, both]))
-    predicted = unit_rows(left_out.predictions(np.concatenate([np.full(n, -1), sides.answers])))
-    return sides.found(predicted[:n], sides.old, predicted[n:])
-
-
-def _others(queries: NDArray, pool: NDArray, own: NDArray[np.int64]) -> list[list[int]]:
-    """Return the ten nearest rows of the pool for each query, without its own."""
-    found = neighbours(queries, pool, DEPTH + 1).indices.tolist()
-    return [[row for row in rows if row != mine][:DEPTH] for rows, mine in zip(found, own.tolist(), strict=True)]
-
-
-def _recalls(found: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-    """Return, for each query, the share of its 1, 2, … 10 wanted rows among as many found ones."""
-    shares = [
-        [len(set(one[:k]) & set(other[:k])) / k for k in range(1, DEPTH + 1)]
-        for one, other in zip(found, wanted, strict=True)
-    ]
-    return np.array(shares)
+    asked, best = sides.new_queries, best_map(sides.sample, "queries")
+    if asked is None or sides.old_queries is None:
+        queries = None if asked is None else unit_rows(best.aligner.transform(asked))
+        return sides.found(unit_rows(best.left_out.predictions()), sides.old, queries)
+    predicted = unit_rows(best.left_out.predictions(np.concatenate([np.full(len(sides.own), -1), sides.answers])))
+    return sides.found(predicted[: len(sides.own)], sides.old, predicted[len(sides.own) :])
 
 
 def _gold_ranks(cosines: Any, gold: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -369,13 +334,13 @@ class _Forecaster:
 def _learning_curve(sides: _Sides, name: str) -> list[tuple[int, float]]:
     """Return recall by number of pairs in one fixed part of the sample, continued to two and four times as many."""
     held = np.arange(len(sides.own)) % 4 == 3
-    wanted = _others(sides.new[held], sides.new[held], np.arange(held.sum()))
+    wanted = nearest_others(sides.new[held], sides.new[held], np.arange(held.sum()))
     old, new, points = sides.old[~held], sides.new[~held], []
     for share in _CURVE:
         n = max(DEPTH, round(share * len(old)))
         aligner = KernelRidge("linear" if name == "linear" else "rbf").fit(old[:n], new[:n])
-        found = _others(sides.new[held], unit_rows(aligner.transform(sides.old[held])), np.arange(held.sum()))
-        points.append((n, float(_recalls(found, wanted)[:, -1].mean())))
+        found = nearest_others(sides.new[held], unit_rows(aligner.transform(sides.old[held])), np.arange(held.sum()))
+        points.append((n, float(shares_found(found, wanted)[:, -1].mean())))
     counts, shares = np.array(points).T
     slope, height = np.polyfit(np.log(counts[-3:]), shares[-3:], 1)
     for factor in (2, 4):

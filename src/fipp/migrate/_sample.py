@@ -253,10 +253,15 @@ class PairedSample:
                 )
             if queries is not None and len(queries) != len(new):
                 raise FippError(f"there are {len(new):,} queries by the new model but {len(queries):,} by the {name}")
+        if gold is not None and len(gold) != len(new):
+            raise FippError(f"there are {len(new):,} queries but gold for {len(gold):,}")
+        filled = np.logical_and.reduce([side.any(axis=1) for side in (old, new) if side is not None])
+        if not filled.all():
+            warn(f"{int((~filled).sum()):,} queries have a vector of zeros and are left out")
+            old, new = None if old is None else old[filled], new[filled]
+            gold = None if gold is None else [each for each, kept in zip(gold, filled, strict=True) if kept]
         if gold is None:
             return replace(self, old_queries=old, new_queries=new)
-        if len(gold) != len(new):
-            raise FippError(f"there are {len(new):,} queries but gold for {len(gold):,}")
         row_of = {key: row for row, key in enumerate(self.ids.tolist())}
         answers = [each if isinstance(each, (list, tuple, set, np.ndarray)) else [each] for each in gold]
         rows = [np.array([row_of[key] for key in each if key in row_of], np.int64) for each in answers]
