@@ -46,20 +46,51 @@ _LISTS = f"Tuple(({_MATRIX}, int32[:, ::1], int32[::1], int32[::1], float32[::1]
 _VECTORS = f"Tuple(({_MATRIX}, {_MATRIX}, float32[::1]))"
 
 
-def _compiled(signature: str) -> Callable[[Function], Function]:
+def _compiled(signature: str, *, any_order: bool = False) -> Callable[[Function], Function]:
     """Compile a function now, or load it from numba's cache; it runs without Python's lock.
+
+    With ``any_order``, sums may be added in another order than written, which vector instructions need.
 
     The cache is in ``__pycache__`` beside this file or, if that cannot be written, in the user's own cache folder. Like
     the ``.pyc`` files there it is code, and as safe as the folder; no file that a user gives to fipp leads to it.
     """
+    freedom: Any = {"reassoc", "contract", "nsz"} if any_order else False
 
     def decorate(function: Function) -> Any:
         try:
-            return njit(signature, nogil=True, cache=True)(function)
+            return njit(signature, nogil=True, fastmath=freedom, cache=True)(function)
         except (OSError, RuntimeError):  # there is nowhere to write: compile for this process alone
-            return njit(signature, nogil=True)(function)
+            return njit(signature, nogil=True, fastmath=freedom)(function)
 
     return decorate
+
+
+@_compiled(f"void({_MATRIX}, {_MATRIX}, {_MATRIX})", any_order=True)
+def multiply(queries: NDArray, keys: NDArray, tile: NDArray) -> None:
+    """Write the products of a few queries with many keys to a tile, reading each key once.
+
+    BLAS first copies the keys into a form in which many queries are fast; for a few, that takes longer than the rest.
+    """
+    few, size = np.uint64(queries.shape[0]), np.uint64(keys.shape[1])
+    for key in range(np.uint64(keys.shape[0])):
+        query = np.uint64(0)
+        while query + np.uint64(4) <= few:  # four sums at a time stay in registers
+            one, two, three, four = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+            for i in range(size):
+                value = keys[key, i]
+                one += value * queries[query, i]
+                two += value * queries[query + np.uint64(1), i]
+                three += value * queries[query + np.uint64(2), i]
+                four += value * queries[query + np.uint64(3), i]
+            tile[query, key], tile[query + np.uint64(1), key] = one, two
+            tile[query + np.uint64(2), key], tile[query + np.uint64(3), key] = three, four
+            query += np.uint64(4)
+        while query < few:
+            one = np.float32(0)
+            for i in range(size):
+                one += keys[key, i] * queries[query, i]
+            tile[query, key] = one
+            query += np.uint64(1)
 
 
 @njit

@@ -205,7 +205,7 @@ class Prepared:
         """Find the ``k`` best keys of each query."""
         if self.settings.retrieval == "csls" and self.offsets is not None:
             nearest, best = find_best(scan, steps, Wanted(self.settings.n_neighbours), Wanted(k, self.offsets))
-            return _csls(best, nearest.means())
+            return as_csls(best, nearest.means())
         indices, scores = find_best(scan, steps, Wanted(k, self.offsets))[0].result()
         return Neighbours(indices, self.finish(scores))
 
@@ -226,10 +226,10 @@ def _csls_in_one(sweep: Sweep, k: int, kept: int, n_neighbours: int, progress: P
     nearest, of_keys = find_both(scan, steps, kept, n_neighbours)
     best = sweep.rank(nearest, of_keys, k, of_keys.means() / np.float32(2))
     steps()
-    return _csls(best, nearest.means(n_neighbours))
+    return as_csls(best, nearest.means(n_neighbours))
 
 
-def _csls(best: Best, r_T: NDArray[np.float32]) -> Neighbours:
+def as_csls(best: Best, r_T: NDArray[np.float32]) -> Neighbours:
     """Turn cosines less r_S / 2 into CSLS."""
     indices, scores = best.result()
     return Neighbours(indices, 2 * scores - r_T[:, None], r_T)
