@@ -13,7 +13,17 @@ from numpy.typing import ArrayLike, NDArray
 from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, found_pairs
 from fipp._progress import Progress
 from fipp.aligners import BaseAligner, from_model, to_model
-from fipp.evaluate import BLIResult, Slice, bli, seed_keys, seen_queries, self_evaluate, side_of
+from fipp.evaluate import (
+    BLIResult,
+    Induction,
+    Slice,
+    bli,
+    induce,
+    seed_keys,
+    seen_queries,
+    self_evaluate,
+    side_of,
+)
 from fipp.exceptions import FippError, warn
 from fipp.io import Each, Lexicon, MismatchError, Sizes, Vectors, check_value, read_model, write_model
 from fipp.retrieve import corrects_hubs, neighbours
@@ -317,6 +327,43 @@ class Alignment:
         result = replace(result, words=tuple(source.words[row] for row in result.queries))
         self.scores[f"seed, {result.retrieval}"] = result.as_dict()
         return result
+
+    def induce(
+        self,
+        *,
+        precision: float | None = None,
+        max_memory: int | str | None = None,
+        progress: Progress | None = None,
+    ) -> Induction:
+        """Find a whole dictionary: the words that are each other's nearest neighbour by CSLS.
+
+        How likely a pair is to be right is learned from the seed pairs, which are held out in turn
+        (`fipp.evaluate.induce_pairs`).
+
+        Parameters
+        ----------
+        precision : float, optional
+            Keep as many pairs as this estimated share of right ones allows. By default, pairs are kept that are more
+            likely right than wrong.
+        max_memory : int or str, optional
+            Working memory.
+        progress : callable, optional
+            Called as ``progress(done, total)``.
+
+        Returns
+        -------
+        Induction
+
+        Examples
+        --------
+        >>> import fipp
+        >>> demo = fipp.datasets.load_demo()
+        >>> found = fipp.align(demo.source, demo.target, demo.seed, "fipp").induce(precision=0.9)
+        >>> ("water", "eau") in found.lexicon.pairs, found.precision >= 0.9
+        (True, True)
+        """
+        source, target = self._side("source"), self._side("target")
+        return induce(self.aligner, source, target, precision, max_memory=max_memory, progress=progress)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one small file (safetensors with a JSON header).

@@ -184,6 +184,7 @@ _add(
         "fipp align en.vec fr.vec --dict seed.tsv -o en-fr.fipp": _align.align,
         "fipp eval en-fr.fipp en.vec fr.vec --test test.tsv --retrieval csls --against older.fipp": _evaluate.evaluate,
         "fipp translate en-fr.fipp en.vec fr.vec house water -k 3 --retrieval csls": _evaluate.translate,
+        "fipp induce en-fr.fipp en.vec fr.vec -o found.tsv --precision 0.9": _evaluate.induce,
         "fipp transform en-fr.fipp en.vec -o en-shared.npy": _vectors.transform,
         "fipp demo --output /tmp/demo": _demo.demo,
     },

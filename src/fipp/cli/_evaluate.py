@@ -1,4 +1,4 @@
-"""`fipp eval` and `fipp translate`: how well a model finds translations, and which ones it finds."""
+"""`fipp eval`, `fipp translate` and `fipp induce`: how well a model finds translations, and which ones it finds."""
 
 from __future__ import annotations
 
@@ -259,3 +259,52 @@ def _divide(words: Sequence[str], vectors: fipp.Vectors, side: str) -> tuple[lis
     if unknown:
         _console.warn(f"not among the {len(vectors):,} {side} words and left out: {named}")
     return known, unknown
+
+
+def induce(
+    model: _arguments.Model,
+    source: _arguments.Source,
+    target: _arguments.Target,
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where to write the dictionary.")],
+    precision: Annotated[
+        float | None,
+        Option(
+            metavar="P",
+            help="Keep as many pairs as this estimated share of right ones allows, such as 0.9. By default, pairs are "
+            "kept that are more likely right than wrong.",
+        ),
+    ] = None,
+    limit: _arguments.Limit = None,
+    max_memory: _arguments.MaxMemory = None,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
+) -> None:
+    """Write a whole dictionary: the words that are each other's nearest neighbour by CSLS.
+
+    Each line holds a source word, a target word and an estimate of the probability that the pair is right. It is
+    learned from the seed pairs, which are held out in turn. Right pairs that are not in the dictionary count as wrong,
+    so that estimates are cautious.
+    """
+    from fipp.evaluate import check_precision
+
+    report = _console.Reporter(quiet or as_json)
+    check_precision(precision)
+    _arguments.check_output(output, model, source, target)
+    alignment = _arguments.load_alignment(model, source, target, report, limit=limit)
+    with report.progress("looking for pairs") as progress:
+        found = alignment.induce(precision=precision, max_memory=max_memory, progress=progress)
+    if not len(found.lexicon):
+        raise FippError(f"none of the {found.n_found:,} pairs is likely enough to be right; {output} was not written")
+    _arguments.save(found.lexicon, output)
+    if found.precision is None:
+        _console.warn(
+            "how many of the pairs are right is not known: too few known pairs were found again; scores are CSLS"
+        )
+    if as_json:
+        told = {"pairs": len(found.lexicon), "precision": found.precision, "found": found.n_found}
+        _console.show_json({**told, "judged": found.n_judged, "output": str(output)})
+        return
+    rows = {"pairs": f"{len(found.lexicon):,} of {found.n_found:,} words that choose each other"}
+    if found.precision is not None:
+        rows["precision"] = f"{found.precision:.2f}, estimated from {found.n_judged:,} held-out pairs"
+    _console.show(_console.summary({**rows, "dictionary": str(output)}))

@@ -8,6 +8,7 @@ from fipp.evaluate._analogy import (
     load_analogies,
 )
 from fipp.evaluate._bli import bli, seed_keys, seen_queries
+from fipp.evaluate._induction import InducedPairs, Induction, check_precision, induce, induce_pairs
 from fipp.evaluate._result import MEASURES, BLIResult, Seen, Slice
 from fipp.evaluate._self_evaluation import self_evaluate
 from fipp.evaluate._similarity import (
@@ -27,6 +28,8 @@ from fipp.evaluate._suspects import Suspects, suspects
 # The names that are not listed here are for other rooms of fipp.
 __all__ = [
     "BLIResult",
+    "InducedPairs",
+    "Induction",
     "Suspects",
     "analogies",
     "bli",
@@ -34,6 +37,7 @@ __all__ = [
     "cross_analogies",
     "cross_similarity",
     "describe_space",
+    "induce_pairs",
     "load_analogies",
     "load_similarity",
     "self_evaluate",

@@ -70,12 +70,12 @@ def self_evaluate(
     (1.0, 100, 1.0)
     """
     words = check_count(words, "words")
-    pairs = _given_pairs(aligner, len(X), len(Y))
+    pairs = given_pairs(aligner, len(X), len(Y))
     searching: dict[str, Any] = {"retrieval": check_retrieval(retrieval), "max_memory": max_memory}
     folds = min(check_count(folds, "folds"), len(np.unique(pairs[:, 0])))
     parts = held_out_parts(pairs[:, 0], folds=folds, random_state=random_state)
     results, steps = [], Steps(progress, folds)
-    for refitted, asked in _refits(aligner, X, Y, pairs, parts):
+    for refitted, asked in refits(aligner, X, Y, pairs, parts):
         results.append(bli(refitted.transform(X), refitted.transform_target(Y), *asked.T, **searching))
         steps()
     source, target = aligner.transform(X[:words]), aligner.transform_target(Y[:words])
@@ -95,7 +95,7 @@ def self_evaluate(
     )
 
 
-def _given_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:
+def given_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:
     """Return the pairs that the aligner was given, or refuse if there are none that can be looked up."""
     pairs, name = aligner.pairs_, type(aligner).__name__
     if not len(pairs):
@@ -111,7 +111,7 @@ def _given_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:
     return pairs
 
 
-def _refits(
+def refits(
     aligner: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], parts: list[NDArray[np.bool_]]
 ) -> Iterator[tuple[BaseAligner, NDArray[np.int64]]]:
     """Fit a copy of the aligner without each part of the pairs in turn; yield it with the pairs held out."""
