@@ -12,6 +12,7 @@ from . import tasks as tasks
 from ._align import align as align
 from ._alignment import Alignment as Alignment
 from ._alignment import Translation as Translation
+from ._progress_bar import ProgressBar as ProgressBar
 from .aligners import (
     CCA as CCA,
 )

@@ -1,14 +1,16 @@
-"""The progress of long work, reported to a callback if there is one."""
+"""The progress of long work: its stages and steps, reported to a callback if there is one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 
 Progress = Callable[[int, int], object]
-"""Called as ``progress(done, total)``."""
+"""Called as ``progress(done, total)``. If it has a method ``stage``, it is told the name of each stage that begins."""
 
 # A step that reports its own progress is divided into this many parts, so that all reports are whole numbers.
 _FINE = 100
+# Stages that take different shares of the whole are measured in so many steps.
+_SHARES = 1000
 
 
 class Steps:
@@ -40,7 +42,13 @@ class Steps:
     def part(self, count: int = 1) -> Progress:
         """Return the progress of work that takes the next ``count`` steps."""
         before, self.done = self.done, self.done + count
-        return lambda done, total: self._report(int((before + count * done / max(total, 1)) * _FINE))
+        return _Part(self, before, count)
+
+    def stage(self, name: str) -> None:
+        """Tell ``progress`` the name of the stage that begins, if it shows stages."""
+        tell = getattr(self._progress, "stage", None)
+        if tell is not None:
+            tell(name)
 
     def finish(self) -> None:
         """Report that everything is done."""
@@ -55,3 +63,39 @@ class Steps:
                 self._progress(reached, self.total * _FINE)
             else:
                 self._progress(reached // _FINE, self.total)
+
+
+class _Part:
+    """The progress of work that is some of the steps of other work."""
+
+    def __init__(self, steps: Steps, before: int, count: int) -> None:
+        self._steps, self._before, self._count = steps, before, count
+        self.stage = steps.stage
+
+    def __call__(self, done: int, total: int) -> None:
+        self._steps._report(int((self._before + self._count * done / max(total, 1)) * _FINE))
+
+
+def stages(progress: Progress | None, works: Mapping[str, float]) -> Iterator[Progress]:
+    """Yield the progress of each of several named stages, whose shares of the whole are proportional to their work.
+
+    Examples
+    --------
+    >>> class Told(list):
+    ...     def __call__(self, done, total):
+    ...         self.append(done / total)
+    ...     stage = list.append
+    >>> told = Told()
+    >>> for part in stages(told, {"reading": 1.0, "searching": 3.0}):
+    ...     part(1, 2)
+    >>> told
+    ['reading', 0.0, 0.125, 0.25, 'searching', 0.625, 1.0]
+    """
+    steps, whole, begun = Steps(progress, _SHARES), sum(works.values()), 0.0
+    for name, work in works.items():
+        steps.stage(name)
+        steps(0)
+        begun += work
+        yield steps.part(round(_SHARES * begun / whole) - steps.done)
+        steps(0)
+    steps.finish()

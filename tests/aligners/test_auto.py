@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from fipp import Alignment, Auto, FippWarning, Local, Procrustes, SelfLearning, Spectral, Vectors
 from fipp._deadline import Deadline
-from fipp._progress import Steps
+from fipp._progress import stages
 from fipp.aligners._auto_search import Candidate, CandidateScore, Search
 from fipp.aligners._base import shared_preprocessing
 from fipp.aligners._holdout import held_out_parts, reciprocal_ranks, reciprocal_ranks_by_cosine_and_csls
@@ -238,9 +238,9 @@ def test_a_budget_leaves_out_what_it_has_not_enough_for_and_tries_the_rest(space
 def test_the_default_budget_is_enough_for_millions_of_words_and_leaves_out_what_is_not(max_words, n_pairs, left_out):
     vocabulary = np.broadcast_to(np.float32(1), (max_words, 300))
     search = Search(vocabulary, vocabulary, pairs(0, n_pairs), 0, 20_000)
-    stages = [stage._replace(run=lambda: search.trials.append(None)) for stage in search.stages()]
-    search.stages = lambda: stages
-    search.run(Auto().budget, Deadline(None), Steps(None, 7))
+    counted = [stage._replace(run=lambda: search.trials.append(None)) for stage in search.stages()]
+    search.stages = lambda: counted
+    search.run(Auto().budget, Deadline(None), stages(None, search.shares()))
     assert {skipped.stage for skipped in search.skipped} == left_out and len(search.trials) == 6 - len(left_out)
 
 
@@ -327,6 +327,19 @@ def test_progress_goes_from_nothing_to_everything(spaces):
     told = []
     only_the_first_stage(*spaces, pairs(0, SEED), progress=lambda done, total: told.append(done / total))
     assert told[0] == 0 and told == sorted(told) and told[-1] == 1
+
+
+def test_stages_are_named_and_share_the_whole(spaces):
+    class Told(list):
+        def __call__(self, done, total):
+            pass
+
+        stage = list.append
+
+    told = Told()
+    only_the_first_stage(*spaces, pairs(0, SEED), progress=told)
+    shares = Search(*spaces, pairs(0, SEED), 0, 20_000).shares()
+    assert told == list(shares) and sum(shares.values()) == pytest.approx(1)
 
 
 def test_rows_of_zeros_stay_zero(chosen):

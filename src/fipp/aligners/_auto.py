@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from fipp._deadline import Deadline
-from fipp._progress import Progress, Steps
+from fipp._progress import Progress, stages
 from fipp.aligners._auto_search import Search, Skipped
 from fipp.aligners._base import shared_preprocessing
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE
@@ -135,16 +135,16 @@ class Auto(WrappingAligner):
 
     def _choose(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         search = Search(X, Y, self.pairs_, self.random_state, self.max_words)
-        steps = Steps(progress, len(search.stages()) + 1)  # the last step fits the chosen method
+        parts = stages(progress, search.shares())
         with shared_preprocessing(), warnings.catch_warnings(action="ignore", category=FippWarning):
             # Ignore warnings from candidates that may not be chosen.
-            search.run(self.budget, Deadline(self.deadline), steps)
+            search.run(self.budget, Deadline(self.deadline), parts)
             best = search.best.candidate
-            self.chosen_, self.aligner_ = best.name, search.fit(best, None)
+            for search.progress in parts:  # the last one
+                self.chosen_, self.aligner_ = best.name, search.fit(best, None)
         self.left_out_pairs_ = search.left_out(best)
         self.trials_ = [trial.as_dict() for trial in search.trials]
         self.skipped_ = [skipped.as_dict() for skipped in search.skipped]
-        steps.finish()
         for message in self._left_out(search.skipped, search.spent):
             warn(message)
 

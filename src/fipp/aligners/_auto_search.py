@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fipp._deadline import Deadline
-from fipp._progress import Steps
+from fipp._progress import Progress, Steps
 from fipp.aligners._base import NO_PAIRS, BaseAligner
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._holdout import held_out_parts, reciprocal_ranks_by_cosine_and_csls
@@ -54,6 +54,8 @@ _STEPS = (2, 5, 10)
 _LEARNED_WEIGHT = 0.3
 # Afterwards, found pairs count little, or as much as known ones: the nearer ones for more, or all alike.
 _WEIGHTS: tuple[tuple[float, Literal["csls"] | None], ...] = ((_LEARNED_WEIGHT, "csls"), (1.0, "csls"), (1.0, None))
+# The fit of the best candidate on all pairs usually takes this share of the time.
+_FINAL_SHARE = 0.17
 # An eigendecomposition or a singular value decomposition of a d × d matrix takes about this many times d³.
 _DECOMPOSITION = 10
 # Preprocessing looks at every number of both vocabularies so many times.
@@ -100,10 +102,14 @@ class CandidateScore(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Candidates that are tried together, and the work in trillions, including what the final fit will add."""
+    """Candidates that are tried together.
+
+    ``work`` is in trillions and includes what the final fit will add; ``share`` is the usual share of the time.
+    """
 
     name: str
     work: float
+    share: float
     run: Callable[[], None]
 
 
@@ -134,14 +140,19 @@ class Search:
         self.trials: list[CandidateScore] = []
         self.skipped: list[Skipped] = []
         self.spent = 0.0
+        self.progress: Progress | None = None  # of the current stage
         self.best: CandidateScore
         self._suspicious: dict[int | None, NDArray[np.bool_]] = {}
         self._found: dict[tuple[str, bool, int | None], FoundPairs] = {}
 
-    def run(self, budget: float, deadline: Deadline, steps: Steps) -> None:
+    def shares(self) -> dict[str, float]:
+        """Return which share of the time each stage usually takes, and the fit of the best candidate on all pairs."""
+        return {**{stage.name: stage.share for stage in self.stages()}, "best method, all pairs": _FINAL_SHARE}
+
+    def run(self, budget: float, deadline: Deadline, parts: Iterator[Progress]) -> None:
         """Try every stage for which enough of the budget is left, until a deadline; the first is always tried."""
-        steps(0)
-        for stage in self.stages():
+        for stage, part in zip(self.stages(), parts, strict=False):
+            self.progress = part
             if self.trials and self.spent + stage.work > budget:
                 self.skipped.append(Skipped(stage.name, stage.work, "budget"))
             elif self.trials and deadline.passed:
@@ -149,7 +160,6 @@ class Search:
             else:
                 self.spent += stage.work
                 stage.run()
-            steps()
 
     def stages(self) -> list[Stage]:
         """List what is tried, each stage with the best of those before it."""
@@ -167,12 +177,12 @@ class Search:
         # Self-learning and ranking are repeated on the whole seed if they are chosen.
         learned = parts * learn + learn_all + parts * len(_WEIGHTS) * (fit + score)
         return [
-            Stage("spectral", work.preprocess() + parts * (len(_RIDGES) + 1) * (fit + score), self._try_spectral),
-            Stage("plain methods", plain, self._try_plain),
-            Stage("suspicious pairs", (parts + 1) * judge + parts * (fit + score), self._try_cleaning),
-            Stage("self-learning", learned, self._try_self_learning),
-            Stage("ranking", (parts + 1) * rank + parts * len(_STEPS) * score, self._try_ranking),
-            Stage("local corrections", parts * score, self._try_local),
+            Stage("spectral", work.preprocess() + parts * (len(_RIDGES) + 1) * (fit + score), 0.15, self._try_spectral),
+            Stage("plain methods", plain, 0.18, self._try_plain),
+            Stage("suspicious pairs", (parts + 1) * judge + parts * (fit + score), 0.04, self._try_cleaning),
+            Stage("self-learning", learned, 0.23, self._try_self_learning),
+            Stage("ranking", (parts + 1) * rank + parts * len(_STEPS) * score, 0.2, self._try_ranking),
+            Stage("local corrections", parts * score, 0.03, self._try_local),
         ]
 
     def fit(self, candidate: Candidate, held_out: int | None) -> BaseAligner:
@@ -216,7 +226,7 @@ class Search:
         if key not in self._found:
             learner = self._learner(candidate, held_out)
             rounds = self._plan(learner.known, self.max_words if held_out is None else self._fewer_words)
-            self._found[key] = learner.learn(rounds)
+            self._found[key] = learner.learn(rounds, progress=self.progress)
         return self._found[key]
 
     @property
@@ -232,11 +242,14 @@ class Search:
         fit_all = fit_all or (lambda racing, part: [self.fit(candidate, part) for candidate in racing])
         trials = [CandidateScore(candidate, np.empty((2, 0)), ()) for candidate in candidates]
         racing = list(range(len(trials)))
+        steps = Steps(self.progress, 2 * len(self.parts) * len(trials))  # to fit and to score
         for number in range(len(self.parts)):
+            self.progress = steps.part(len(trials))
             fitted = fit_all([candidates[i] for i in racing], number)
             for i, aligner in zip(racing, fitted, strict=True):
                 ranks = np.concatenate([trials[i].ranks, self._score(aligner, number)], axis=1)
                 trials[i] = trials[i]._replace(ranks=ranks, fitted=(*trials[i].fitted, aligner))
+                steps()
             if number + 1 < len(self.parts):
                 racing = self._not_clearly_behind(trials, racing)
             if not racing:

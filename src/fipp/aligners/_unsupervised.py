@@ -172,6 +172,7 @@ class Unsupervised(WrappingAligner):
         steps = Steps(progress, len(starts) + 1)
         best = self._best_start(learner, starts, [*growing, *[first] * self.n_iterations], steps)
         self.start_, self.consistency_ = best.start, best.consistency
+        steps.stage("more words")
         found = learner.learn([larger, larger], start=best.found)
         self.aligner_ = learner.fit(found, last)
         if self.aligner_.linear and self.ranking_steps:
@@ -184,6 +185,7 @@ class Unsupervised(WrappingAligner):
         """Try the starts, and return the one whose pairs hold together best; an error if none hold together."""
         X, Y, aligner = learner.X, learner.Y, learner.aligner
         deadline = Deadline(self.deadline)
+        steps.stage("what chance explains")
         self.chance_consistency_ = chance_consistency(X, Y, aligner, rounds, progress=steps.part())
 
         def works(start: StartScore) -> bool:
@@ -192,6 +194,7 @@ class Unsupervised(WrappingAligner):
         tried: list[StartScore] = []
         self.skipped_ = []
         for name, find in starts.items():
+            steps.stage(f"start from {name}")
             part = steps.part()
             if name == _COUPLING and any(works(other) for other in tried):
                 continue

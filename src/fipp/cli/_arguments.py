@@ -142,8 +142,8 @@ def check_format(format: str) -> None:
 
 def load_vectors(path: Path, report: Reporter, **options: Any) -> fipp.Vectors:
     """Read vectors and report how many there are; ``options`` are those of `Vectors.load`."""
-    with report.progress(f"reading {path.name}"):
-        vectors = fipp.Vectors.load(path, **options)
+    with report.progress(f"reading {path.name}") as progress:
+        vectors = fipp.Vectors.load(path, progress=progress, **options)
     if not _warn_of_defects(vectors.report):
         report.note(f"{path.name}: {len(vectors):,} words x {vectors.dim}")
     return vectors

@@ -1,6 +1,7 @@
 """What is printed, and where: results and tables to standard output; notes, warnings and progress to standard error.
 
-Everything that commands print goes through here, where `printable` makes it harmless. No other module uses rich.
+Everything that commands print goes through here, where `printable` makes it harmless. No other command
+uses rich.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from fipp._progress import Progress
 
 # In a file or a pipe, a table may be as wide as it needs: 80 columns would break its cells.
 _WIDTH_WITHOUT_TERMINAL = 200
@@ -102,36 +105,16 @@ class Reporter:
             say(message, style="dim" if ":" in message else "")
 
     @contextmanager
-    def progress(self, doing: str) -> Iterator[Callable[[int, int], None]]:
-        """Show a progress bar on a terminal; yield the function that moves it, ``progress(done, total)``."""
+    def progress(self, doing: str) -> Iterator[Progress]:
+        """Show on a terminal what is being done and how much is left; yield the function that is told of steps."""
         console = _console(to_stderr=True)
         if self.quiet or not console.is_interactive:
             yield lambda done, total: None
             return
-        from rich import progress as rich_progress
+        from fipp import ProgressBar
 
-        columns = (
-            rich_progress.TextColumn("{task.description}", markup=False),
-            rich_progress.BarColumn(),
-            rich_progress.TaskProgressColumn(),
-            rich_progress.TimeElapsedColumn(),
-            rich_progress.TextColumn("[dim]elapsed,[/dim]", markup=True),
-            rich_progress.TimeRemainingColumn(),
-            rich_progress.TextColumn("[dim]left[/dim]", markup=True),
-        )
-        doing = printable(doing)
-        with rich_progress.Progress(*columns, console=console, transient=True) as bars:
-            bar = bars.add_task(doing, total=None)
-            before = 0
-
-            def advance(done: int, total: int) -> None:
-                nonlocal before
-                if done < before:  # another pass begins: its speed has nothing to do with that of the last one
-                    bars.reset(bar, description=doing, total=total)
-                before = done
-                bars.update(bar, completed=done, total=total)
-
-            yield advance
+        with ProgressBar(doing, console) as bar:
+            yield bar
 
 
 @cache

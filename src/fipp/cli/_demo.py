@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from typer import Option
 
 import fipp
-from fipp._progress import Steps
+from fipp._progress import stages
 from fipp.cli import _align, _arguments, _console
 from fipp.exceptions import FippError
 
@@ -83,11 +83,8 @@ def demo(
     report.note("choosing the best of several methods for these vectors takes about a minute")
 
     with report.progress("aligning and testing") as progress:
-        steps = Steps(progress, sum(_WORK if method == "auto" else 1 for _, method, _ in _RIVALS))
-        scored = [
-            _score(data, name, method, settings, steps.part(_WORK if method == "auto" else 1))
-            for name, method, settings in _RIVALS
-        ]
+        parts = stages(progress, {name: _WORK if method == "auto" else 1 for name, method, _ in _RIVALS})
+        scored = [_score(data, *rival, part) for rival, part in zip(_RIVALS, parts, strict=True)]
     alignment = scored[0].alignment
     _arguments.save(alignment, model)
     drawn = _draw(alignment, data, picture)

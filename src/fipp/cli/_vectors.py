@@ -54,8 +54,8 @@ def _show_vectors(path: Path, limit: int | None, strict: bool, as_json: bool, re
 
     description = format_to_read(path).description
     loaded = _arguments.load_vectors(path, report, limit=limit, strict=strict)
-    with report.progress("measuring"):
-        space = describe_space(loaded)
+    with report.progress("measuring") as progress:
+        space = describe_space(loaded, progress=progress)
     skipped = {finding.kind.many: finding.count for finding in loaded.report.skipped} if loaded.report else {}
     if as_json:
         _console.show_json({"file": str(path), "format": description, "skipped": skipped, **space.as_dict()})
@@ -165,8 +165,8 @@ def convert(
     loaded = _arguments.load_vectors(vectors, report, words=wanted, **options).astype(dtype)
     if wanted is not None and len(loaded) < len(wanted):
         _console.warn(f"{len(wanted) - len(loaded):,} of the {len(wanted):,} words to keep are not there")
-    with report.progress(f"writing {output.name}"):
-        _arguments.save(loaded, output)
+    with report.progress(f"writing {output.name}") as progress:
+        _arguments.save(loaded, output, progress=progress)
     _console.show(f"{output}: {len(loaded):,} words x {loaded.dim}")
 
 
@@ -194,8 +194,9 @@ def transform(
     if not target and alignment.aligner.target_map_ is not None:
         report.note(f"{model.name}: the target is mapped too; compare with target vectors transformed by --target")
     aligner = alignment.aligner
-    with report.progress(f"writing {output.name}"):
-        _arguments.save(loaded, output, transform=aligner.transform_target if target else aligner.transform)
+    mapped = aligner.transform_target if target else aligner.transform
+    with report.progress(f"writing {output.name}") as progress:
+        _arguments.save(loaded, output, transform=mapped, progress=progress)
     _console.show(f"{output}: {len(loaded):,} words x {aligner.map_.shape[1]}")
 
 

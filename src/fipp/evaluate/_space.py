@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 from fipp.io import Vectors, as_floats
 from fipp.linalg import mean_and_scatter, row_blocks, single_threaded_blas, unit_rows
@@ -71,7 +72,12 @@ class SpaceReport:
 
 @single_threaded_blas
 def describe_space(
-    vectors: Vectors | ArrayLike, *, sample: int = 2000, neighbours: int = 10, random_state: int = 0
+    vectors: Vectors | ArrayLike,
+    *,
+    sample: int = 2000,
+    neighbours: int = 10,
+    random_state: int = 0,
+    progress: Progress | None = None,
 ) -> SpaceReport:
     """Measure lengths, isotropy and hubness of a set of vectors.
 
@@ -85,6 +91,8 @@ def describe_space(
         How many nearest neighbours of each of them count.
     random_state : int, default=0
         The seed of that choice.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
 
     Returns
     -------
@@ -99,18 +107,26 @@ def describe_space(
     (True, True)
     """
     matrix = vectors.matrix if isinstance(vectors, Vectors) else as_floats(vectors)
+    steps = Steps(progress, 4)
+    steps(0)
     if not all(np.isfinite(matrix[rows]).all() for rows in row_blocks(len(matrix))):
         raise FippError("vectors must be finite; drop or repair those with NaN or infinity first")
     if matrix.size == 0:
         raise FippError("there are no vectors to describe")
     blocks = (matrix[rows] for rows in row_blocks(len(matrix)))
     norms = np.sqrt(np.concatenate([np.einsum("ij,ij->i", rows, rows, dtype=np.float64) for rows in blocks]))
+    steps()
     mean, scatter = mean_and_scatter(matrix, unit_rows)
+    steps()
     variances = np.clip(np.linalg.eigvalsh(scatter)[::-1], 0, None)
     total = variances.sum() or 1.0
     top_1, top_2, top_10 = (float(variances[:count].sum() / total) for count in (1, 2, 10))
     used = np.flatnonzero(norms > 0)
     occurrences = _occurrences(matrix, used, sample, neighbours, random_state)
+    isotropy = _isotropy(matrix, mean, scatter, used)
+    steps()
+    repeated = _repeated(matrix)
+    steps.finish()
     return SpaceReport(
         rows=matrix.shape[0],
         dimensions=matrix.shape[1],
@@ -118,13 +134,13 @@ def describe_space(
         norm_mean=float(norms.mean()),
         norm_max=float(norms.max()),
         zero_rows=len(matrix) - len(used),
-        repeated_rows=_repeated(matrix),
+        repeated_rows=repeated,
         mean_length=float(np.linalg.norm(mean)),
         top_1=top_1,
         top_2=top_2,
         top_10=top_10,
         effective_dimensions=float(total**2 / ((variances**2).sum() or 1.0)),
-        isotropy=_isotropy(matrix, mean, scatter, used),
+        isotropy=isotropy,
         hubness=_skewness(occurrences),
         largest_hub=int(occurrences.max(initial=0)),
         sample=len(occurrences),

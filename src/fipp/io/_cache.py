@@ -34,6 +34,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from fipp._progress import Progress
 from fipp._version import __version__
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path, flush_to_disk
@@ -79,10 +80,13 @@ def cache_folder() -> Path | None:
 
 
 def load_table(
-    place: str | os.PathLike[str] | BinaryIO, options: Options, use_cache: bool | str | os.PathLike[str]
+    place: str | os.PathLike[str] | BinaryIO,
+    options: Options,
+    use_cache: bool | str | os.PathLike[str],
+    progress: Progress | None = None,
 ) -> Table:
     """Read a file or folder; ``use_cache`` is ``cache`` of `Vectors.load`."""
-    with Source(place, options.max_bytes) as source:
+    with Source(place, options.max_bytes, progress) as source:
         chosen = format_to_read(source)
         cache = _cache_for(source, chosen, options, use_cache)
         if cache is not None:

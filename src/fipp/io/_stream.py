@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
 from fipp.io._budget import Budget, bytes_allowed
@@ -33,11 +34,17 @@ class Source:
 
     Compressed bytes are detected and decompressed as they are read. They, and those of a stream, may be endless: more
     than ``max_bytes`` in all raise a FippError. A file object is left open. If ``is_path`` is false, ``path`` is only a
-    name for messages.
+    name for messages. ``progress`` is told how many bytes of a file have been read.
     """
 
-    def __init__(self, place: str | os.PathLike[str] | BinaryIO, max_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        place: str | os.PathLike[str] | BinaryIO,
+        max_bytes: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         self._max_bytes = bytes_allowed(max_bytes)
+        self._progress, self._steps = progress, Steps(None, 0)
         self._file: BinaryIO | None = None
         self._owned = False
         self._raw: bytes | None = None
@@ -116,11 +123,13 @@ class Source:
             if self._file is None:
                 check_readable(self.path)
                 self._file, self._owned = open(self.path, "rb", buffering=0), True  # noqa: SIM115
+                self._steps = Steps(self._progress, os.fstat(self._file.fileno()).st_size)
             data = self._file.read(count)
         except OSError as error:
             raise FippError(f"cannot read {self.path}: {error.strerror or error}") from error
         if isinstance(data, str):
             raise FippError(f"{self.path} is open as text; open it with mode 'rb'")
+        self._steps(len(data or b""))
         return data or b""
 
     def _raw_chunks(self) -> Iterator[bytes]:

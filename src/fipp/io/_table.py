@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError, warn
 from fipp.io._budget import Budget, bytes_allowed
 from fipp.io._ngrams import Composer
@@ -73,7 +74,8 @@ def wanted_words(words: Iterable[str] | None) -> tuple[str, ...] | None:
 class Table:
     """Unique words, a finite read-only matrix with one row per word, and what the reader reported.
 
-    ``composer`` makes vectors for words without a row; ``rows_of_words`` is the index, if it is known already.
+    ``composer`` makes vectors for words without a row; ``rows_of_words`` is the index, if it is known already;
+    ``progress`` is told how many rows have been written.
     """
 
     words: tuple[str, ...]
@@ -81,6 +83,7 @@ class Table:
     report: LoadReport | None = None
     composer: Composer | None = None
     rows_of_words: dict[str, int] | None = None
+    progress: Progress | None = None
 
     def __post_init__(self) -> None:
         self.matrix = self.matrix.view()
@@ -108,7 +111,13 @@ class Table:
 
     def blocks(self, numbers: int) -> Iterator[slice]:
         """Split the rows into slices of about so many numbers, to be written one after the other."""
-        return blocks(len(self), self.dim, numbers)
+        return self._counted(blocks(len(self), self.dim, numbers))
+
+    def _counted(self, slices: Iterator[slice]) -> Iterator[slice]:
+        steps = Steps(self.progress, len(self))
+        for block in slices:
+            yield block
+            steps(block.stop - block.start)
 
     def rows(self, block: slice) -> FloatMatrix:
         """Return the numbers of some rows, as they are written."""
@@ -169,7 +178,7 @@ class MappedTable(Table):
 
     def blocks(self, numbers: int) -> Iterator[slice]:
         """Split the rows as aligners do, whose products may differ in the last bit for other numbers of rows."""
-        return blocks(len(self), 1, max(1, numbers // (BLOCK_ROWS * self.dim)) * BLOCK_ROWS)
+        return self._counted(blocks(len(self), 1, max(1, numbers // (BLOCK_ROWS * self.dim)) * BLOCK_ROWS))
 
     def rows(self, block: slice) -> FloatMatrix:
         """Return what the function returns for some rows; raise a FippError if it is not as many finite rows."""

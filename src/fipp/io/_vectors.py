@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from fipp._progress import Progress
 from fipp.exceptions import FippError
 from fipp.io._budget import bytes_allowed
 from fipp.io._cache import load_table
@@ -247,6 +249,7 @@ class Vectors:
         max_memory: int | float | str | None = None,
         cache: bool | str | os.PathLike[str] = True,
         scratch: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
     ) -> Vectors:
         r"""Read vectors from a file or folder; its format is detected from the content, or else from the name.
 
@@ -287,6 +290,8 @@ class Vectors:
         scratch : path-like, optional
             A folder for an unnamed temporary file, in which the numbers are kept instead of in memory where the file
             itself cannot be mapped into memory.
+        progress : callable, optional
+            Called as ``progress(done, total)`` with the bytes of a text or compressed file that have been read.
 
         Returns
         -------
@@ -320,13 +325,14 @@ class Vectors:
         options = Options(
             limit, strict, wanted_words(words), float_type(dtype), encoding_errors, allowed, memory, folder
         )
-        return cls._from_table(load_table(path, options, cache))
+        return cls._from_table(load_table(path, options, cache, progress))
 
     def save(
         self,
         path: str | os.PathLike[str],
         *,
         transform: Callable[[npt.NDArray[Any]], npt.ArrayLike] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         """Write the vectors in the format that the file's name asks for; reading them back gives equal numbers.
 
@@ -340,6 +346,8 @@ class Vectors:
         transform : callable, optional
             What to write instead of the vectors: it is called with some rows at a time and returns as many, such as
             ``alignment.transform``. Only these rows are in memory, not all that are written.
+        progress : callable, optional
+            Called as ``progress(done, total)`` with the rows that have been written.
 
         Examples
         --------
@@ -355,9 +363,9 @@ class Vectors:
             raise FippError(f"there are no vectors to write to {path}")
         chosen = format_to_write(Path(path))
         assert chosen.write is not None  # every format with a name has a writer
-        table = self._table
+        table = replace(self._table, progress=progress)
         if transform is not None:
-            table = MappedTable(table.words, table.matrix, transform=transform)
+            table = MappedTable(table.words, table.matrix, transform=transform, progress=progress)
         chosen.write(table, Path(path))
 
     @classmethod
