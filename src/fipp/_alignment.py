@@ -421,6 +421,8 @@ class Alignment:
         if "seed" not in tensors and set(header) == {"version", "aligner"}:
             name = type(aligner).__name__
             raise FippError(f"{path} holds an aligner without words: use fipp.{name}.load to read it")
+        if "migration" in header:
+            raise FippError(f"{path} is a migration between embedding models: use `fipp migrate`, or Migration.load")
         try:
             _check_words(aligner, tensors, header)
         except MismatchError as mismatch:

@@ -11,7 +11,7 @@ from fipp.aligners._ranking import Ranking
 from fipp.aligners._regression import LowRank, ResidualMLP, Ridge
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
-from fipp.aligners._state import from_model, from_state, register, to_model, to_state
+from fipp.aligners._state import below, from_model, from_state, register, to_model, to_state
 from fipp.aligners._suspects import FEWEST_TO_JUDGE, NOISY, pair_cosines
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners.published._bootstrap import DLV, BootstrapProcrustes

@@ -45,8 +45,9 @@ _PREPROCESSORS = (
 _CLASSES: dict[str, dict[str, Any]] = {_PREPROCESS: {cls.__name__: cls for cls in _PREPROCESSORS}, _ALIGNER: {}}
 # The sizes that an estimator of each kind shares with the one it belongs to.
 _SIZES = {_PREPROCESS: ("d",), _ALIGNER: ("d1", "d2", "k")}
-# What the header of a model has; what is optional here is for the floor where words live.
-_HEADER = {"version": [str], _ALIGNER: [dict], "seed?": [dict], "scores?": [dict], "source?": [dict], "target?": [dict]}
+# What the header of a model has; what is optional here is for the floor where words live, and for migrations.
+_BESIDE = ("seed", "scores", "source", "target", "migration")
+_HEADER = {"version": [str], _ALIGNER: [dict], **{f"{part}?": [dict] for part in _BESIDE}}
 _DESCRIPTION = {"class": [str], "params": [dict], "fitted?": [dict]}
 _OBJECTIVE = {"class": [StrOptions({"Objective"})], **{term: [Real] for term in Objective._fields}}
 # Far beyond any model that someone would make, and small enough that no file takes long.

@@ -225,7 +225,11 @@ _add(
 )
 _add(
     migrate,
-    {"fipp migrate probe old.parquet new.parquet --queries queries.parquet --size 40000000": _migrate.probe},
+    {
+        "fipp migrate probe old.parquet new.parquet --queries queries.parquet --size 40000000": _migrate.probe,
+        "fipp migrate fit old.parquet new.parquet --direction documents --old-name ada-002 --new-name e5-large "
+        "-o ada-e5.fipp": _migrate.fit,
+    },
 )
 _add(
     reproduce,

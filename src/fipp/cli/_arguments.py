@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fipp.aligners import BaseAligner
     from fipp.cli._console import Reporter
     from fipp.io import LoadReport
+    from fipp.migrate import Migration
 
 ANY_FORMAT = "in any format that [bold]fipp info[/bold] can read."
 
@@ -185,7 +186,7 @@ def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *,
     return fipp.Alignment.load(model, *load_both(source, target, report, limit=limit))
 
 
-def save(result: fipp.Alignment | fipp.Vectors | fipp.Lexicon, output: Path, **options: Any) -> None:
+def save(result: fipp.Alignment | fipp.Vectors | fipp.Lexicon | Migration, output: Path, **options: Any) -> None:
     """Write a result to a file, and remember that for the message after Ctrl-C."""
     result.save(output, **options)
     _console.written.append(output)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from fipp.cli import _arguments, _console
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
-    from fipp.migrate import Estimate, Probe
+    from fipp.cli._console import Reporter
+    from fipp.migrate import Estimate, Migration, PairedSample, Probe
 
 _Old = Annotated[
     Path,
@@ -32,6 +34,7 @@ _Queries = Annotated[
         "[bold]gold[/bold] (the id of the answer, or several).",
     ),
 ]
+_Id = Annotated[str | None, Option("--id", metavar="NAME", help="The column with the ids.")]
 
 
 def probe(
@@ -41,7 +44,7 @@ def probe(
     size: Annotated[
         int | None, Option(metavar="N", min=1, help="Items in the whole collection; ten times the sample by default.")
     ] = None,
-    id_column: Annotated[str | None, Option("--id", metavar="NAME", help="The column with the ids.")] = None,
+    id_column: _Id = None,
     random_state: _arguments.RandomState = 0,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
@@ -55,15 +58,81 @@ def probe(
     from fipp import migrate
 
     report = _console.Reporter(quiet or as_json)
+    sample = _load(old, new, queries, id_column, report)
+    with report.progress("measuring") as progress:
+        result = migrate.probe(sample, size=size, random_state=random_state, progress=progress)
+    _console.show_json(result.as_dict()) if as_json else _show(result)
+
+
+def fit(
+    old: _Old,
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="The migration to write.")],
+    direction: Annotated[
+        str,
+        Option(
+            metavar="documents|queries",
+            help="Convert stored vectors of the old model to the new one, or adapt queries of the new model to the "
+            "old vectors.",
+        ),
+    ],
+    new: _New = None,
+    queries: _Queries = None,
+    old_name: Annotated[str, Option(metavar="NAME", help="The name of the old model.")] = "old",
+    new_name: Annotated[str, Option(metavar="NAME", help="The name of the new model.")] = "new",
+    id_column: _Id = None,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
+) -> None:
+    """Fit a map between two embedding models on a sample embedded by both.
+
+    The file knows its direction, the names of both models and what their vectors look like, so that it refuses the
+    vectors of the wrong model. To adapt queries, give queries embedded by both models.
+    """
+    from fipp import migrate
+
+    if direction not in ("documents", "queries"):
+        raise FippError(f"--direction is documents or queries, not {direction!r}")
+    _arguments.check_output(output, old, new, queries)
+    report = _console.Reporter(quiet or as_json)
+    sample = _load(old, new, queries, id_column, report)
+    with report.progress("fitting") as progress:
+        migration = migrate.Migration.fit(
+            sample,
+            direction=direction,  # type: ignore[arg-type]
+            old_name=old_name,
+            new_name=new_name,
+            progress=progress,
+        )
+    _arguments.save(migration, output)
+    if as_json:
+        _console.show_json({"file": str(output), **migration.as_dict()})
+        return
+    _console.show(_console.summary({"file": str(output), **migration_rows(migration)}))
+
+
+def migration_rows(migration: Migration) -> dict[str, str]:
+    """Return what is known of a migration, to be shown."""
+    queries = f" and {migration.n_queries:,} queries" if migration.n_queries else ""
+    verb = {"documents": "converts stored vectors", "queries": "adapts queries"}[migration.direction]
+    return {
+        "direction": f"{verb} of {migration.source.name} to {migration.target.name}",
+        "old model": f"{migration.old.name}, {migration.old.dimensions} dimensions",
+        "new model": f"{migration.new.name}, {migration.new.dimensions} dimensions",
+        "map": f"{migration.map}, fitted on {migration.n_items:,} items{queries}",
+        "recall@10": f"{migration.recall:.3f} of the new model's neighbours in the sample, items not fitted on",
+    }
+
+
+def _load(old: Path, new: Path | None, queries: Path | None, id_column: str | None, report: Reporter) -> PairedSample:
+    from fipp import migrate
+
     with report.progress("reading the sample"):
         sample = migrate.PairedSample.load(old, new, queries=queries, id_column=id_column)
     report.note(
         f"sample: {len(sample):,} items paired by {sample.paired_by}, {sample.old.shape[1]} to {sample.new.shape[1]} "
         f"dimensions; the models share {100 * sample.agreement:.0f} % of the ten nearest neighbours"
     )
-    with report.progress("measuring") as progress:
-        result = migrate.probe(sample, size=size, random_state=random_state, progress=progress)
-    _console.show_json(result.as_dict()) if as_json else _show(result)
+    return sample
 
 
 def _show(result: Probe) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 import fipp
-from fipp.cli import _align, _arguments, _console
+from fipp.cli import _align, _arguments, _console, _migrate
 from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
@@ -97,9 +97,16 @@ def _rows_of_vectors(space: SpaceReport, skipped: dict[str, int]) -> list[tuple[
 
 def _show_model(path: Path, as_json: bool) -> None:
     from fipp.io import read_model
+    from fipp.migrate import MIGRATION, Migration
 
-    alignment = fipp.Alignment.load(path)
     header = read_model(path)[1]
+    if MIGRATION in header:
+        migration = Migration.load(path)
+        told = {"file": str(path), "format": f"a migration of fipp {header['version']}", **migration.as_dict()}
+        rows = {"file": told["file"], "format": told["format"], **_migrate.migration_rows(migration)}
+        _console.show_json(told) if as_json else _console.show(_console.summary(rows))
+        return
+    alignment = fipp.Alignment.load(path)
     try:
         told = {
             "file": str(path),

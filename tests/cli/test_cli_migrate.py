@@ -1,0 +1,62 @@
+"""`fipp migrate` fits maps, shows them, and ends with code 2 for a mistake."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fipp.migrate import Migration
+
+pa = pytest.importorskip("pyarrow", reason="tables need pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def write(path, **columns):
+    listed = {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in columns.items()}
+    parquet.write_table(pa.table(listed), path)
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(0)
+    new = rng.standard_normal((300, 8)) * np.geomspace(1, 0.2, 8)
+    old = new @ rng.standard_normal((8, 6))
+    ids = [f"doc {row}" for row in range(200)]
+    return {
+        "old": write(tmp_path / "old.parquet", id=ids, vector=old[:200]),
+        "new": write(tmp_path / "new.parquet", id=ids, vector=new[:200]),
+        "queries": write(tmp_path / "queries.parquet", old=old[200:], new=new[200:]),
+        "model": tmp_path / "v1-v2.fipp",
+        "vectors": {"old": old, "new": new},
+    }
+
+
+def test_fit_writes_a_migration_that_info_describes(files, run):
+    names = ("--old-name", "v1", "--new-name", "v2")
+    done = run("migrate", "fit", files["old"], files["new"], "--direction", "documents", *names, "-o", files["model"])
+    assert done.exit_code == 0 and "converts stored vectors of v1 to v2" in done.stdout
+    assert Migration.load(files["model"]).convert_documents(files["vectors"]["old"]).shape == (300, 8)
+    shown = run("info", files["model"])
+    assert shown.exit_code == 0 and "v1, 6 dimensions" in shown.stdout and "a migration of fipp" in shown.stdout
+    told = json.loads(run("info", files["model"], "--json").stdout)
+    assert told["direction"] == "documents" and told["new"]["dimensions"] == 8 and told["n_items"] == 200
+
+
+def test_fit_takes_queries_and_prints_json(files, run):
+    options = ("--queries", files["queries"], "--direction", "queries", "-o", files["model"], "--json")
+    done = run("migrate", "fit", files["old"], files["new"], *options)
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["n_queries"] == 100
+    without = run("migrate", "fit", files["old"], files["new"], "--direction", "queries", "-o", files["model"])
+    assert without.exit_code == 0 and "no queries embedded by both models" in without.stderr
+
+
+def test_mistakes_end_with_code_2(files, run):
+    wrong = run("migrate", "fit", files["old"], files["new"], "--direction", "up", "-o", files["model"])
+    assert wrong.exit_code == 2 and "documents or queries" in wrong.stderr and not files["model"].exists()
+    onto_input = run("migrate", "fit", files["old"], files["new"], "--direction", "queries", "-o", files["old"])
+    assert onto_input.exit_code == 2 and "overwrite the input" in onto_input.stderr
+    run("migrate", "fit", files["old"], files["new"], "--direction", "documents", "-o", files["model"])
+    mistaken = run("transform", files["model"], files["old"], "-o", files["model"].with_suffix(".npy"))
+    assert mistaken.exit_code == 2 and "is a migration between embedding models" in mistaken.stderr
