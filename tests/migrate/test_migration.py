@@ -105,7 +105,6 @@ def test_vectors_of_a_third_model_are_refused(documents):
 
 def test_a_few_vectors_are_not_judged(documents):
     assert documents.convert_documents(vectors()[1][:5]).shape == (5, 12)
-    assert documents.convert_documents(np.empty((0, 12))).shape == (0, 12)
 
 
 def test_a_query_adapter_without_queries_says_what_it_lacks():

@@ -111,7 +111,7 @@ class Fingerprint(NamedTuple):
 
         Vectors of zeros, and fewer than eight vectors, say nothing.
         """
-        filled = X[np.linspace(0, len(X) - 1, min(len(X), _CHECKED)).astype(int)] if len(X) else X
+        filled = X[np.linspace(0, len(X) - 1, min(len(X), _CHECKED)).astype(int)]
         unit = unit_rows(filled[filled.any(axis=1)])
         if len(unit) < _FEWEST:
             return
