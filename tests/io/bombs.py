@@ -22,6 +22,8 @@ import numpy as np
 MB = 1 << 20
 MAX_BYTES = 16 * MB
 BOMBS = {}
+# Their files are large, but the words in them take few of their rows.
+FIT = {"fasttext_of_wide_rows", "model2vec_of_rows_far_apart"}
 
 
 def bomb(maker):
@@ -122,6 +124,13 @@ def fasttext_of_a_long_word(folder):
     words = [b"x" * 60_000, *(b"%d" % row + b"y" * 4000 for row in range(50))]
     head = fasttext_bytes(words, 100, 2_000_000, 64, 2_100_000)
     return sparse(folder / "x.bin", head, len(head) + 400 * 2_100_000)
+
+
+@bomb
+def fasttext_of_wide_rows(folder):
+    words = [b"%d" % row + b"abcdefgh" * 300 for row in range(20)]
+    head = fasttext_bytes(words, 100_000, 20_000, 6, 21_000)
+    return sparse(folder / "x.bin", head, len(head) + 400_000 * 21_000)
 
 
 def npy_header(descr, shape, by_columns=False, version=1, padding=0):
@@ -254,6 +263,14 @@ def model2vec_of_json(folder):
 def model2vec_of_one_wide_row(folder):
     vocabulary = {f"w{row}": row for row in range(10_000)}
     tensors = {"embeddings": ("F64", [1, 100_000], 800_000), "mapping": ("I8", [10_000], 10_000)}
+    return model2vec(folder, json.dumps({"model": {"vocab": vocabulary}}).encode(), tensors)
+
+
+@bomb
+def model2vec_of_rows_far_apart(folder):
+    vocabulary = {f"w{row}": 1024 * row for row in range(60_000)}
+    count = 1024 * 60_000
+    tensors = {"embeddings": ("F32", [count, 1], 4 * count), "mapping": ("I32", [count], 4 * count)}
     return model2vec(folder, json.dumps({"model": {"vocab": vocabulary}}).encode(), tensors)
 
 

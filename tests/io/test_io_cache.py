@@ -46,8 +46,12 @@ def is_mapped(vectors):
     return isinstance(base, np.memmap)
 
 
+def own_folder(folder):
+    return folder / "fipp-vectors"
+
+
 def cache_files(folder):
-    return sorted(folder.glob("*.fippvec"))
+    return sorted(own_folder(folder).glob("*.fippvec"))
 
 
 def test_the_second_load_is_mapped_and_equal(path, folder):
@@ -220,7 +224,7 @@ def test_a_folder_that_cannot_be_made_and_a_full_disk_do_no_harm(path, tmp_path,
     monkeypatch.setattr(_cache, "_SETTLED_SECONDS", -10.0)
     monkeypatch.setattr(_cache, "_write", full)
     assert len(Vectors.load(path, cache=folder)) == ROWS
-    assert list(folder.iterdir()) == []
+    assert list(own_folder(folder).iterdir()) == []
 
 
 def test_small_files_mapped_formats_and_streams_are_not_cached(tmp_path, path, folder):
@@ -259,8 +263,8 @@ def test_all_caches_together_stay_within_their_size_and_the_least_used_goes_firs
 
 
 def test_what_a_killed_writer_left_is_removed_in_time(path, folder):
-    folder.mkdir()
-    old, new = folder / ".x.fippvec.0.part", folder / ".y.fippvec.0.part"
+    own_folder(folder).mkdir(parents=True)
+    old, new = (own_folder(folder) / f".{name}.fippvec.0.part" for name in "xy")
     for file in (old, new):
         file.write_bytes(b"half")
     os.utime(old, (1e9, 1e9))
@@ -288,7 +292,7 @@ def test_writers_at_the_same_time_leave_one_whole_cache(path, folder):
     for thread in threads:
         thread.join()
     assert found == [expected] * 6
-    assert len(list(folder.iterdir())) == 1
+    assert len(list(own_folder(folder).iterdir())) == 1
     assert is_mapped(Vectors.load(path, cache=folder))
 
 
@@ -423,18 +427,33 @@ def test_folders_swapped_within_a_tick_of_the_clock_are_noticed(tmp_path, path, 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions are of POSIX")
 def test_the_cache_is_private_whoever_made_its_folder(path, folder):
-    folder.mkdir()
-    folder.chmod(0o755)
+    own = own_folder(folder)
+    own.mkdir(parents=True)
+    own.chmod(0o755)
     Vectors.load(path, cache=folder)
     (file,) = cache_files(folder)
-    assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
-    folder.chmod(0o755)
+    assert (own.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+    own.chmod(0o755)
     file.chmod(0o644)
     assert is_mapped(Vectors.load(path, cache=folder))
-    assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+    assert (own.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
     file.chmod(0o666)  # anybody could have written to it
     assert not is_mapped(Vectors.load(path, cache=folder))
     assert cache_files(folder)[0].stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are of POSIX")
+@pytest.mark.parametrize("named", ["argument", "environment", "working folder"])
+def test_a_folder_of_the_users_keeps_its_permissions(path, folder, monkeypatch, named):
+    folder.mkdir()
+    folder.chmod(0o755)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("FIPP_CACHE", str(folder))
+    cache = {"argument": folder, "environment": True, "working folder": "."}[named]
+    Vectors.load(path, cache=cache)
+    assert is_mapped(Vectors.load(path, cache=cache))
+    assert folder.stat().st_mode & 0o777 == 0o755
+    assert [place.name for place in folder.iterdir()] == ["fipp-vectors"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="owners are of POSIX")

@@ -50,9 +50,14 @@ class Budget:
         """Count words that are kept, and their places in the list and in the index."""
         self.take(sum(getsizeof(word) + WORD_BYTES // 2 for word in words))
 
+    @property
+    def left(self) -> int:
+        """The bytes that may still be taken."""
+        return self.max_bytes - self._taken
+
     def expect(self, count: int) -> None:
         """Raise a FippError if ``count`` bytes more would be too many."""
-        if self._taken + count > self.max_bytes:
+        if count > self.left:
             raise FippError(
                 f"{self._path} needs more than {self.max_bytes:,} bytes of memory; max_bytes sets the limit, and "
                 "limit takes fewer words"

@@ -4,8 +4,9 @@ A cache file holds a JSON header with its checksum, the words as one text, the m
 page size, and the checksums of all its blocks, which are compared whenever it is loaded. It is used only for the very
 file it was made from: the same path, device, inode, size and times (including the time of the last change of any kind,
 which no program can set back) and the same bytes in samples from the beginning, the end and between. A cache file with
-any defect is ignored and written again. The folder is made private to the user, and so are the files in it; a folder or
-file that belongs to another user, or a symbolic link, is never used.
+any defect is ignored and written again. The files are in a folder of their own, ``fipp-vectors`` in the cache folder or
+in the one that the user names, whose permissions stay as they are. That folder and the files in it are made private; a
+folder or file that belongs to another user, or a symbolic link, is never used.
 
 What cannot be guaranteed: a change of a file whose times stay the same is noticed only if it falls into a sample. That
 takes a file system that does not record when a file is changed (in memory, such as tmpfs, through a memory map; on some
@@ -51,6 +52,7 @@ SMALLEST_BYTES = 1 << 20
 DEFAULT_CACHE_SIZE = 10 << 30
 """The most that all cache files take together; the environment variable ``FIPP_CACHE_SIZE`` overrides it."""
 
+_OWN_FOLDER = "fipp-vectors"
 _MAGIC = b"FIPPVEC\x02"
 _SUFFIX = ".fippvec"
 _PAGE = 4096
@@ -195,7 +197,7 @@ class Cache:
 
     def __init__(self, path: Path, folder: Path, options: dict[str, Any]) -> None:
         self._path = path
-        self._folder = folder
+        self._folder = folder / _OWN_FOLDER
         self._options = {"fipp": __version__, **options}
         self._fingerprint = Fingerprint.of(path)
 
@@ -224,7 +226,8 @@ class Cache:
             return
         with suppress(OSError, ValueError):  # a full disk, a folder without permission, a FippError
             if self._fingerprint.is_settled and Fingerprint.of(self._path) == self._fingerprint:
-                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                for folder in (self._folder.parent, self._folder):
+                    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 if not _make_private(self._folder):
                     return
                 largest = parse_memory(os.environ.get("FIPP_CACHE_SIZE") or DEFAULT_CACHE_SIZE)

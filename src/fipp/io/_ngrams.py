@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from fipp.io._rows import FloatMatrix
+from fipp.io._rows import MAPPED_BYTES, FloatMatrix, copy_rows, release_pages
 from fipp.linalg import row_blocks
 
 MAX_NGRAM = 64
@@ -69,7 +69,9 @@ def character_ngrams(words: Sequence[bytes], shortest: int, longest: int, *, end
     return Ngrams(buffer, *(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
-def mean_rows(matrix: npt.NDArray[np.float32], rows: Numbers, owners: Numbers, count: int) -> FloatMatrix:
+def mean_rows(
+    matrix: npt.NDArray[np.float32], rows: Numbers, owners: Numbers, count: int, mapped_bytes: int = MAPPED_BYTES
+) -> FloatMatrix:
     """Return the mean of each owner's rows of ``matrix``, zero for an owner without rows."""
     used, places = np.unique(rows, return_inverse=True)
     shares = np.bincount(owners, minlength=count)
@@ -79,8 +81,10 @@ def mean_rows(matrix: npt.NDArray[np.float32], rows: Numbers, owners: Numbers, c
     means = np.empty((count, matrix.shape[1]), dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         for columns in row_blocks(matrix.shape[1], max(1, _BLOCK_NUMBERS // max(1, len(used)))):
-            gathered = np.ascontiguousarray(matrix[used, columns], dtype=np.float32)
+            gathered = copy_rows(matrix, used, columns, mapped_bytes).astype(np.float32, copy=False)
             means[:, columns] = (sums @ gathered) / np.maximum(shares, 1)[:, np.newaxis]
+    if matrix.nbytes > mapped_bytes:
+        release_pages(matrix)
     return means
 
 
@@ -93,13 +97,17 @@ class Composed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FastTextNgrams:
-    """fastText's table: n-grams of ``<word>``, hashed by FNV-1a into buckets, which follow ``offset`` rows of words."""
+    """fastText's table: n-grams of ``<word>``, hashed by FNV-1a into buckets, which follow ``offset`` rows of words.
+
+    About ``mapped_bytes`` of the matrix, which is mapped, are in memory at a time.
+    """
 
     matrix: npt.NDArray[np.float32]
     offset: int
     buckets: int
     shortest: int
     longest: int
+    mapped_bytes: int = MAPPED_BYTES
 
     def compose(self, words: Sequence[bytes], own_rows: Numbers | None = None) -> Composed:
         """Return the mean of the rows of each word's n-grams and, if given, of its own row."""
@@ -115,7 +123,7 @@ class FastTextNgrams:
                 rows, owners = np.append(own_rows[block], rows), np.append(np.arange(len(part)), owners)
             return rows, owners
 
-        return _compose(self.matrix, words, self.longest - self.shortest + 1, rows_of)
+        return _compose(self.matrix, words, self.longest - self.shortest + 1, rows_of, self.mapped_bytes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +164,11 @@ Composer = FastTextNgrams | FloretNgrams
 
 
 def _compose(
-    matrix: FloatMatrix, words: Sequence[bytes], per_byte: int, rows_of: Callable[[slice], tuple[Numbers, Numbers]]
+    matrix: FloatMatrix,
+    words: Sequence[bytes],
+    per_byte: int,
+    rows_of: Callable[[slice], tuple[Numbers, Numbers]],
+    mapped_bytes: int = MAPPED_BYTES,
 ) -> Composed:
     """Compute the means block by block; ``rows_of`` returns the rows for a block of words, and their owners."""
     result = np.empty((len(words), matrix.shape[1]), dtype=np.float32)
@@ -164,7 +176,7 @@ def _compose(
     for block in _blocks(words, max(1, per_byte)):
         rows, owners = rows_of(block)
         count = block.stop - block.start
-        result[block] = mean_rows(matrix, rows, owners, count)
+        result[block] = mean_rows(matrix, rows, owners, count, mapped_bytes)
         known[block] = np.bincount(owners, minlength=count) > 0
     return Composed(result, known)
 

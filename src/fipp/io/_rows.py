@@ -23,6 +23,10 @@ FLOAT_TYPES = ("float32", "float16", "float64")
 """The types that `Vectors` can have."""
 
 _CHUNK_BYTES = 8 << 20
+_PAGE = 4096
+MAPPED_BYTES = 32 << 20
+"""About how much of a mapped matrix is in memory at a time, unless a reader may take more."""
+
 BLOCK_NUMBERS = 1 << 20
 """About how many numbers are worked on at a time."""
 
@@ -64,13 +68,35 @@ def convert(matrix: npt.NDArray[Any], dtype: npt.DTypeLike, scratch: Path | None
 
 def take_rows(matrix: FloatMatrix, rows: list[int], scratch: Path | None) -> FloatMatrix:
     """Return a copy of some rows; with a folder ``scratch``, it is kept on disk there."""
+    numbers = np.array(rows, dtype=np.int64)
     if scratch is None:
-        return matrix[rows]
+        return copy_rows(matrix, numbers)
     collected = RowCollector(matrix.shape[1], dtype=matrix.dtype, scratch=scratch)
     for block in blocks(len(rows), matrix.shape[1]):
-        collected.append(matrix[rows[block]])
+        collected.append(copy_rows(matrix, numbers[block]))
         release_pages(matrix)
     return collected.finish()
+
+
+def copy_rows(
+    matrix: npt.NDArray[Any],
+    rows: npt.NDArray[np.int64],
+    columns: slice = slice(None),
+    mapped_bytes: int = MAPPED_BYTES,
+) -> npt.NDArray[Any]:
+    """Return a copy of some columns of some rows; about ``mapped_bytes`` of a mapped matrix are in memory at a time.
+
+    Each row is counted with all the pages that it lies in, so that as many calls as there are columns, for the same
+    rows, keep to the limit together.
+    """
+    result = np.empty((len(rows), len(range(matrix.shape[1])[columns])), dtype=matrix.dtype)
+    pages = matrix.shape[1] * matrix.itemsize // _PAGE + 2
+    step = max(1, mapped_bytes // (pages * _PAGE))
+    for block in row_blocks(len(rows), step):
+        result[block] = matrix[rows[block], columns]
+        if len(rows) > step:
+            release_pages(matrix)
+    return result
 
 
 def blocks(count: int, dimensions: int, numbers: int = BLOCK_NUMBERS) -> Iterator[slice]:
@@ -118,7 +144,8 @@ def gather(
     result = np.empty((len(numbers), matrix.shape[1]), dtype=np.float32)
     with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are found later
         for block in blocks(*result.shape):
-            part = matrix[numbers[block]]
+            part = copy_rows(matrix, numbers[block])
+            release_pages(matrix)
             # bfloat16 is the upper half of a float32.
             result[block] = (part.astype(np.uint32) << np.uint32(16)).view(np.float32) if is_bfloat16 else part
             if weights is not None:

@@ -284,9 +284,10 @@ class Vectors:
             Refuse text whose vectors take more memory than this, such as ``"4GB"``.
         cache : bool or path-like, default=True
             Store what was parsed from large text and compressed files in the user's cache folder, or the folder given,
-            so that the next load is immediate. The environment variable ``FIPP_CACHE`` sets another folder, or
-            ``off``; all caches together take at most ``FIPP_CACHE_SIZE`` (10 GiB), and the oldest are removed first. A
-            cache is used only while the file is unchanged.
+            so that the next load is immediate. The files are in a private folder of their own there, ``fipp-vectors``.
+            The environment variable ``FIPP_CACHE`` sets another folder, or ``off``; all caches together take at most
+            ``FIPP_CACHE_SIZE`` (10 GiB), and the oldest are removed first. A cache is used only while the file is
+            unchanged.
         scratch : path-like, optional
             A folder for an unnamed temporary file, in which the numbers are kept instead of in memory where the file
             itself cannot be mapped into memory.

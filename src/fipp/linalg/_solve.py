@@ -259,7 +259,7 @@ def descend(
             square = 0.999 * square + 0.001 * gradient**2
         corrected = mean / (1 - 0.9 ** (step + 1)), square / (1 - 0.999 ** (step + 1))
         X = X - np.float32(learning_rate) * corrected[0] / (np.sqrt(corrected[1]) + np.float32(1e-8))
-        if not np.abs(X).max() <= _DIVERGED:
+        if not np.abs(X).max(initial=0) <= _DIVERGED:
             raise FippError(f"the descent has diverged: take a learning_rate below {learning_rate:g}")
         if step:  # the first value is that of the start
             steps()

@@ -16,6 +16,7 @@ from fipp.exceptions import FippError
 from fipp.io._budget import WORD_BYTES, Budget
 from fipp.io._ngrams import MAX_NGRAM, FastTextNgrams
 from fipp.io._report import Inspector
+from fipp.io._rows import MAPPED_BYTES
 from fipp.io._table import Options, Table, assemble
 
 FASTTEXT_MARK = struct.pack("<i", 793712314)
@@ -134,8 +135,9 @@ class _Model:
                 f"{4 * rows * columns:,} bytes, but only {len(self._content) - self._at:,} follow"
             )
         matrix = np.memmap(self._path, dtype="<f4", mode="r", offset=self._at, shape=(rows, columns))
-        buckets = arguments.buckets if uses_ngrams else 0
-        return FastTextNgrams(matrix, words, buckets, max(1, arguments.shortest), max(0, arguments.longest))
+        lengths = max(1, arguments.shortest), max(0, arguments.longest)
+        mapped = max(MAPPED_BYTES, self._budget.left)
+        return FastTextNgrams(matrix, words, arguments.buckets if uses_ngrams else 0, *lengths, mapped)
 
     def _take(self, layout: struct.Struct, what: str) -> tuple[int, ...]:
         values = self._peek(layout, what)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fipp.exceptions import FippError
 from fipp.io._budget import Budget
 from fipp.io._report import NO_VECTOR, Inspector
-from fipp.io._rows import FloatMatrix, gather
+from fipp.io._rows import FloatMatrix, copy_rows, gather
 from fipp.io._stream import read_json
 from fipp.io._table import Options, Table, assemble
 from fipp.io.formats._safetensors import map_tensor, open_tensors, tensor_rows
@@ -86,10 +86,16 @@ def _collect(
         raise FippError(f"{inspector.path} holds no token with a vector")
     budget.take_words(words)
     budget.take(4 * len(words) * shape[1])
-    rows = np.array(numbers) if mapping is None else mapping[numbers].astype(np.int64)
+    places = np.array(numbers)
+    rows = places if mapping is None else _entries(mapping, places).astype(np.int64)
     if rows.min() < 0 or rows.max() >= shape[0]:
         raise FippError(f"{inspector.path} is damaged: a token has the row {rows.max()} of {shape[0]:,}")
-    return assemble(words, rows_of(rows, None if weights is None else weights[numbers]), inspector)
+    return assemble(words, rows_of(rows, None if weights is None else _entries(weights, places)), inspector)
+
+
+def _entries(array: Array, places: npt.NDArray[np.int64]) -> Array:
+    """Return some entries of a list of numbers that is mapped into memory."""
+    return copy_rows(array[:, np.newaxis], places)[:, 0]
 
 
 def _read_tokens(path: Path, budget: Budget) -> dict[str, int]:
