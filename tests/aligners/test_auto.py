@@ -15,8 +15,8 @@ from fipp import Alignment, Auto, FippWarning, Local, Procrustes, SelfLearning, 
 from fipp._deadline import Deadline
 from fipp._progress import stages
 from fipp.aligners._auto_search import Candidate, CandidateScore, Search
-from fipp.aligners._base import shared_preprocessing
 from fipp.aligners._holdout import held_out_parts, reciprocal_ranks, reciprocal_ranks_by_cosine_and_csls
+from fipp.aligners._preprocessing import shared_preprocessing
 from fipp.evaluate import bli
 
 N, SEED = 800, 220

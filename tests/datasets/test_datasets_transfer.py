@@ -397,7 +397,7 @@ def test_a_disk_that_fills_up_is_a_readable_error(server, target):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     server.pages["/x"] = Page(BODY)
-    with pytest.raises(FippError, match=r"cannot write .*No space left on device; make room"):
+    with pytest.raises(FippError, match=r"cannot write .*the disk is full; make room"):
         fetch(f"{server.url}/x", target, progress=full)
     assert "x.bin" not in names(target.parent)
 

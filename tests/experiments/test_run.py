@@ -73,6 +73,31 @@ def test_what_is_kept_is_not_run_again_but_reported_and_failures_are_tried_again
     assert seen == list(records.values())
 
 
+def test_runs_may_add_to_the_same_results_and_mend_what_a_killed_one_left(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"key": "first"}\n{"key": "half')
+    program = (
+        "import sys\n"
+        "from fipp.experiments import run_cells\n"
+        "cells = {f'{sys.argv[2]}{number}': number for number in range(100)}\n"
+        "run_cells(cells, lambda n: {'long': 'x' * 50_000}, results_path=sys.argv[1])\n"
+    )
+    runs = [subprocess.Popen([sys.executable, "-c", program, str(path), name]) for name in "ab"]
+    assert [run.wait() for run in runs] == [0, 0]
+    assert read_results(path).keys() == {"first"} | {f"{name}{number}" for name in "ab" for number in range(100)}
+    assert len(path.read_bytes().splitlines()) == 201
+
+
+def test_what_does_not_fit_on_the_disk_leaves_only_whole_results(tmp_path, monkeypatch):
+    path, write = tmp_path / "results.jsonl", os.write
+    run_cells({"a": 1}, process_of, results_path=path)
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "write", lambda descriptor, line: write(descriptor, line[:5]))
+    with pytest.raises(FippError, match="the disk is full"):
+        run_cells({"b": 1}, process_of, results_path=path)
+    assert path.read_bytes() == before
+
+
 def test_fewer_jobs_than_one_are_refused():
     with pytest.raises(FippError, match="at least 1, not 0"):
         run_cells({}, process_of, n_jobs=0)

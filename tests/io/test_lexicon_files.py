@@ -168,3 +168,19 @@ def test_any_bytes_give_pairs_or_a_readable_error(tmp_path, content, name, alter
     assert len(lexicon) > 0
     assert all(source and target for source, target in lexicon)
     assert lexicon.scores is None or len(lexicon.scores) == len(lexicon)
+
+
+@pytest.mark.parametrize("name", ["b.tsv", "b.csv", "b.tsv.gz"])
+def test_two_lexicons_are_written_both_or_neither(tmp_path, name):
+    seed, test = tmp_path / "a.tsv", tmp_path / name
+    Lexicon([("cat", "mačka")]).save_with(seed, Lexicon([("dog", "pas")], scores=[0.5]), test)
+    assert (Lexicon.load(seed).pairs, Lexicon.load(test).pairs) == ([("cat", "mačka")], [("dog", "pas")])
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for words in ["new\tline", ""]:
+        with pytest.raises(FippError, match="cannot be written"):
+            Lexicon([("dog", "pas")]).save_with(seed, Lexicon([(words, "x")]), test)
+    with pytest.raises(FippError, match="does not exist"):
+        Lexicon([("dog", "pas")]).save_with(seed, Lexicon([("cat", "mačka")]), tmp_path / "none" / name)
+    with pytest.raises(FippError, match="two files"):
+        Lexicon([("dog", "pas")]).save_with(seed, Lexicon([("cat", "mačka")]), seed)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -15,8 +15,8 @@ from sklearn.utils._param_validation import StrOptions
 from fipp._deadline import Deadline
 from fipp._progress import Progress, stages
 from fipp.aligners._auto_search import Search, Skipped
-from fipp.aligners._base import shared_preprocessing
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE
+from fipp.aligners._preprocessing import shared_preprocessing
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners._wrapper import WrappingAligner

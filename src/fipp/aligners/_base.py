@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,17 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from fipp._progress import Progress
 from fipp._validation import LARGEST_NUMBER, as_matrix, as_pairs, as_weights, require_usable, rows_not_finite, too_long
+from fipp.aligners._preprocessing import fit_preprocess
 from fipp.aligners._state import from_model, to_model
 from fipp.exceptions import FippError, warn
 from fipp.io import read_model, write_model
 from fipp.linalg import affine, map_rows, single_threaded_blas
-from fipp.preprocess import make_preprocess
 from fipp.retrieve import ranks_of_gold
 
 NO_PAIRS = np.empty((0, 2), np.int64)
 NO_PAIRS.flags.writeable = False
-# Numbers up to this stay in the range of float32 when inner products are squared and summed.
-_LARGEST = 1e8
 
 INPUT: Mapping[str, Any] = {
     "n_features_in_": "d1",
@@ -36,10 +32,6 @@ INPUT: Mapping[str, Any] = {
 }
 """The fitted attributes that every aligner has, as in ``_fitted_constraints``."""
 
-# The preprocessing that aligners have in common, by its settings and by the array that it was fitted on, which is kept
-# as well, so that no other array can take its place in memory.
-_preprocessed: ContextVar[dict[tuple[str, int], tuple[NDArray, Any]] | None] = ContextVar("_preprocessed", default=None)
-
 LearnsFrom = Literal["pairs", "identical", "spelling", "nothing"]
 
 
@@ -49,16 +41,6 @@ def rows_with_vectors(X: NDArray, side: str) -> NDArray[np.int64]:
     if not len(rows):
         raise FippError(f"every {side} vector is zero: there is nothing to learn from")
     return rows
-
-
-@contextmanager
-def shared_preprocessing() -> Iterator[None]:
-    """Let aligners that are fitted inside, on the same arrays, share their preprocessing, which looks at every word."""
-    token = _preprocessed.set({})
-    try:
-        yield
-    finally:
-        _preprocessed.reset(token)
 
 
 class BaseAligner(TransformerMixin, BaseEstimator):
@@ -296,23 +278,8 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         return checked[X[checked[:, 0]].any(axis=1) & Y[checked[:, 1]].any(axis=1)]
 
     def _fit_preprocess(self, X: NDArray, name: str) -> Any:
-        """Return the preprocessing of one side, fitted once if it is shared."""
-        shared, key = _preprocessed.get(), (repr(self.preprocess), id(X))
-        if shared is None or self.preprocess is None:
-            return self._new_preprocess(X, name)
-        if key not in shared:
-            shared[key] = X, self._new_preprocess(X, name)
-        return shared[key][1]
-
-    def _new_preprocess(self, X: NDArray, name: str) -> Any:
-        """Fit the preprocessing of one side; refuse vectors that it leaves too long for products in float32."""
-        preprocess = clone(make_preprocess(self.preprocess)).fit(X)
-        if max(float(X.max()), -float(X.min())) > _LARGEST:
-            large = np.flatnonzero(np.abs(X).max(axis=1) > _LARGEST)
-            still_large = ~(np.abs(preprocess.transform(X[large])).max(axis=1) <= _LARGEST)
-            if still_large.any():
-                raise too_long(X, int(large[still_large][0]), name)
-        return preprocess
+        """Return the preprocessing of one side, fitted."""
+        return fit_preprocess(self.preprocess, X, name)
 
     def _seed_rows(
         self, X: NDArray, Y: NDArray, progress: Progress | None = None

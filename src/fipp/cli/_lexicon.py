@@ -137,15 +137,16 @@ def split(
     """
     _arguments.check_output(output, dictionary)
     _arguments.check_output(rest, dictionary, output)
-    if output.resolve() == rest.resolve():
-        raise FippError("the two parts need two files")
     try:
         first_size = int(size) if size.strip().isdecimal() else float(size)
     except ValueError:
         raise FippError(f"--size is a share such as 0.8 or a number such as 1000, not {size!r}") from None
     lexicon = _arguments.load_lexicon(dictionary, strict=strict, alternatives=alternatives, min_score=min_score)
-    for part, path in zip(lexicon.split(first_size, random_state=random_state), (output, rest), strict=True):
-        _write(part, path)
+    seed, test = lexicon.split(first_size, random_state=random_state)
+    seed.save_with(output, test, rest)
+    _console.written.extend((output, rest))
+    _show_size(seed, output)
+    _show_size(test, rest)
 
 
 def reverse(
@@ -253,6 +254,10 @@ def _write(lexicon: fipp.Lexicon, path: Path, hint: str = "") -> None:
     if not len(lexicon):
         raise FippError(f"no pairs were found, so {path} was not written{hint and '; '}{hint}")
     _arguments.save(lexicon, path)
+    _show_size(lexicon, path)
+
+
+def _show_size(lexicon: fipp.Lexicon, path: Path) -> None:
     _console.show(f"{path}: {len(lexicon):,} pair{'' if len(lexicon) == 1 else 's'}")
 
 

@@ -19,7 +19,6 @@ import re
 import shutil
 import socket
 import ssl
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -35,12 +34,7 @@ from urllib.parse import urlsplit
 from fipp._progress import Progress, Steps
 from fipp._version import __version__
 from fipp.exceptions import FippError
-from fipp.io import flush_to_disk
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from fipp.io import explain_failure, flush_to_disk, is_same_file, lock
 
 ATTEMPTS = 4
 """How many times in a row a connection may fail without a byte gained."""
@@ -55,10 +49,9 @@ SLOWEST = 1000
 """Bytes per second below which a transfer is given up; measured over `ATTEMPTS` timeouts."""
 
 _BLOCK = 1 << 18
-_SECONDS_BETWEEN_LOOKS = 0.1
 _DIGITS = "[0-9]{1,18}"
 _TRY_AGAIN = {408, 425, 429, 500, 502, 503, 504}
-_FAR_BEHIND_THE_DATA = 1 << 62
+_ADVICE = "make room or choose another folder with --output"
 
 
 def fetch(
@@ -79,7 +72,7 @@ def fetch(
     """
     target = Path(os.path.realpath(target))  # keep a symbolic link
     part = target.with_name(f".{target.name}.part")
-    with _writing(target), _own(part, target, replace) as file:
+    with explain_failure(target, _ADVICE), _own(part, target, replace) as file:
         if file is None:
             return
         transfer = _Transfer(url, part, file, timeout, largest, checksum is not None, progress)
@@ -271,13 +264,12 @@ def _own(part: Path, target: Path, replace: bool) -> Iterator[BinaryIO | None]:
     while True:
         descriptor = os.open(part, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         with os.fdopen(descriptor, "r+b", buffering=_BLOCK) as file:
-            while not _lock(descriptor):
-                time.sleep(_SECONDS_BETWEEN_LOOKS)
-            if _is(part, descriptor):
+            lock(descriptor, wait=True)
+            if is_same_file(descriptor, part):
                 try:
                     yield None if target.exists() and not replace else file
                 finally:
-                    if not file.closed and _is(part, descriptor) and os.fstat(descriptor).st_size == 0:
+                    if not file.closed and is_same_file(descriptor, part) and os.fstat(descriptor).st_size == 0:
                         _remove(part, file)
                 return
         if target.exists():  # the other download has moved the part there
@@ -290,43 +282,6 @@ def _remove(part: Path, file: BinaryIO) -> None:
         file.close()  # Windows cannot remove an open file
     with suppress(OSError):
         part.unlink()
-
-
-def _is(path: Path, descriptor: int) -> bool:
-    with suppress(OSError):
-        return os.path.samestat(os.stat(path), os.fstat(descriptor))
-    return False
-
-
-@contextmanager
-def _writing(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FippError(
-            f"cannot write {target}: {error.strerror or error}; make room or choose another folder with --output"
-        ) from error
-
-
-def _lock(descriptor: int) -> bool:
-    """Lock an open file unless another process has; return whether it is ours. Closing the file unlocks it."""
-    if sys.platform == "win32":
-        place = os.lseek(descriptor, 0, os.SEEK_CUR)
-        os.lseek(descriptor, _FAR_BEHIND_THE_DATA, os.SEEK_SET)
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        finally:
-            os.lseek(descriptor, place, os.SEEK_SET)
-    else:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True  # this file system has no locks
-    return True
 
 
 class Cut(Exception):  # noqa: N818

@@ -18,7 +18,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from fipp._progress import Progress
 from fipp.exceptions import FippError, FippWarning
-from fipp.io import explain_failure
+from fipp.io import explain_failure, locked
 from fipp.linalg import n_threads
 
 Cell = TypeVar("Cell")
@@ -151,31 +151,37 @@ def read_results(path: str | os.PathLike[str]) -> dict[str, Record]:
 
 @contextmanager
 def appending(path: str | os.PathLike[str] | None) -> Iterator[Callable[[Record], None]]:
-    """Return a function that adds a record to the file and does not return before it is on disk."""
+    """Return a function that adds a record to the file and does not return before it is on disk.
+
+    Several runs may add to the same file: it is locked while a line is written.
+    """
     if path is None:
         yield lambda record: None
         return
-    with ExitStack() as stack:
-        with explain_failure(path):
-            _drop_incomplete_line(Path(path))
-            file = stack.enter_context(open(path, "ab", buffering=0))
-
-        def keep(record: Record) -> None:
-            line = json.dumps(record, ensure_ascii=False, sort_keys=True).encode() + b"\n"
-            with explain_failure(path):
-                if file.write(line) < len(line):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-                os.fsync(file.fileno())
-
-        yield keep
+    _append(Path(path), b"")  # a file that cannot be written is refused before anything is measured
+    yield lambda record: _append(Path(path), json.dumps(record, ensure_ascii=False, sort_keys=True).encode() + b"\n")
 
 
-def _drop_incomplete_line(path: Path) -> None:
-    if path.exists():
-        content = path.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            os.truncate(path, whole)
+def _append(path: Path, line: bytes) -> None:
+    with explain_failure(path), locked(path) as descriptor:
+        end = _end_of_lines(path)
+        os.ftruncate(descriptor, end)
+        os.lseek(descriptor, end, os.SEEK_SET)
+        if os.write(descriptor, line) < len(line):
+            os.ftruncate(descriptor, end)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+
+
+def _end_of_lines(path: Path) -> int:
+    """Return where the last complete line ends; a run that was killed may have left half of one after it."""
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 1))
+        if file.read() in (b"", b"\n"):
+            return size
+        file.seek(0)
+        return file.read().rfind(b"\n") + 1
 
 
 class PeakMemory:

@@ -5,7 +5,7 @@ of word pairs, and a `Lookup` has the rows of those pairs in two vocabularies. A
 skip or repair.
 """
 
-from fipp.io._atomic import atomic_path, explain_failure, flush_to_disk
+from fipp.io._atomic import atomic_path, explain_failure, flush_to_disk, is_same_file, lock, locked
 from fipp.io._budget import Budget
 from fipp.io._cache import cache_folder
 from fipp.io._lexicon import Lexicon

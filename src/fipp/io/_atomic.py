@@ -13,6 +13,7 @@ import re
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,8 @@ else:
     import fcntl
 
 _FAR_BEHIND_THE_DATA = 1 << 62
+_LOCKED_BY_ANOTHER = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+_SECONDS_BETWEEN_LOOKS = 0.1
 _REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -50,12 +53,13 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def explain_failure(path: str | os.PathLike[str]) -> Iterator[None]:
+def explain_failure(path: str | os.PathLike[str], advice: str = "") -> Iterator[None]:
     """Turn an error of the system while ``path`` is written into a FippError that names it."""
     try:
         yield
     except OSError as error:
-        raise FippError(f"cannot write {path}: {_REASONS.get(error.errno or 0, error.strerror or error)}") from error
+        reason = _REASONS.get(error.errno or 0, error.strerror or error)
+        raise FippError(f"cannot write {path}: {reason}{advice and '; '}{advice}") from error
 
 
 @contextmanager
@@ -107,17 +111,40 @@ def flush_folder(folder: Path) -> None:
             flush_to_disk(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
-def lock(descriptor: int, *, wait: bool) -> bool:
-    """Lock an open file until it is closed; return False if another process has it, or if there are no locks here."""
-    try:
-        if sys.platform == "win32":
-            os.lseek(descriptor, _FAR_BEHIND_THE_DATA, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
-        return False
-    return True
+def lock(descriptor: int, *, wait: bool) -> bool | None:
+    """Lock an open file until it is closed; return False if another process has it, None if there are no locks here."""
+    while True:
+        try:
+            if sys.platform == "win32":
+                place = os.lseek(descriptor, 0, os.SEEK_CUR)
+                os.lseek(descriptor, _FAR_BEHIND_THE_DATA, os.SEEK_SET)
+                try:
+                    msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+                finally:
+                    os.lseek(descriptor, place, os.SEEK_SET)
+            else:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            return True
+        except OSError as error:
+            if error.errno not in _LOCKED_BY_ANOTHER:
+                return None
+            if not wait:
+                return False
+        time.sleep(_SECONDS_BETWEEN_LOOKS)  # Windows waits for ten seconds at most, so it is asked again and again
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[int]:
+    """Yield an open file, made if there is none, that is locked by this process; wait for others that have it."""
+    while True:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            lock(descriptor, wait=True)
+            if is_same_file(descriptor, path):  # its last owner may have removed it
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
 
 
 def _create_beside(target: Path) -> tuple[Path, int]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fipp._progress import Progress
 from fipp.exceptions import FippError
-from fipp.io._lexicon_file import read_lexicon, write_lexicon
+from fipp.io._lexicon_file import read_lexicon, write_lexicon, write_lexicons
 from fipp.io._lookup import Lookup, look_up
 from fipp.io._report import LoadReport
 from fipp.io._table import fold
@@ -276,6 +276,32 @@ class Lexicon:
         'New York\tNjujork\t0.5\n'
         """
         write_lexicon(self.pairs, self.scores, Path(path))
+
+    def save_with(self, path: str | os.PathLike[str], rest: Lexicon, rest_path: str | os.PathLike[str]) -> None:
+        """Write this lexicon and another, such as the parts of a split, as `save` does: both or neither.
+
+        If one of the two cannot be written, the old files stay, so that a new seed is never beside an old test
+        dictionary that has pairs of it.
+
+        Parameters
+        ----------
+        path : path-like
+            The file for this lexicon.
+        rest : Lexicon
+            The other lexicon.
+        rest_path : path-like
+            The file for it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> seed, test = Lexicon([("cat", "mačka"), ("dog", "pas"), ("cow", "krava")]).split(2)
+        >>> seed.save_with(folder / "seed.tsv", test, folder / "test.tsv")
+        >>> len(Lexicon.load(folder / "seed.tsv")), len(Lexicon.load(folder / "test.tsv"))
+        (2, 1)
+        """
+        write_lexicons((self.pairs, self.scores, Path(path)), (rest.pairs, rest.scores, Path(rest_path)))
 
     @classmethod
     def identical(

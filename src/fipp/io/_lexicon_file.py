@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from fipp.exceptions import FippError
 from fipp.io._budget import Budget
+from fipp.io._pair import atomic_pair
 from fipp.io._report import MALFORMED, Inspector, LoadReport, counted
-from fipp.io._stream import BYTE_ORDER_MARK, encoded, open_for_writing, read_batches, suffix_of
+from fipp.io._stream import BYTE_ORDER_MARK, encoded, open_as, open_for_writing, read_batches, suffix_of
 
 _LINE_BYTES = 700
 """Roughly the memory of a short line while a file is read: its text, its fields, and the words of its pairs."""
@@ -29,6 +30,10 @@ _SOURCE_NAMES = {"source", "src", "source word", "source_word", "word", "word1",
 _TARGET_NAMES = {
     "target", "tgt", "trg", "target word", "target_word", "translation", "translations", "word2", "word_2",
 }  # fmt: skip
+
+
+_Pairs = Sequence[tuple[str, str]]
+_Scores = npt.NDArray[np.float64] | None
 
 
 class Contents(NamedTuple):
@@ -90,8 +95,27 @@ def read_lines(path: Path, max_bytes: int | float | str | None = None) -> Iterat
         yield from batch
 
 
-def write_lexicon(pairs: Sequence[tuple[str, str]], scores: npt.NDArray[np.float64] | None, path: Path) -> None:
+def write_lexicon(pairs: _Pairs, scores: _Scores, path: Path) -> None:
     """Write pairs, and scores if there are any, atomically; `read_lexicon` returns the same."""
+    content = _content(pairs, scores, path)
+    with open_for_writing(path) as file:
+        file.write(content)
+
+
+def write_lexicons(*parts: tuple[_Pairs, _Scores, Path]) -> None:
+    """Write two lexicons as `write_lexicon` does, both or neither."""
+    contents = [_content(*part) for part in parts]
+    first, second = (path for _, _, path in parts)
+    if first.resolve() == second.resolve():
+        raise FippError(f"two lexicons need two files, not {first} twice")
+    with atomic_pair(first, second) as temporary:
+        for content, place, path in zip(contents, temporary, (first, second), strict=True):
+            with open_as(place, path) as file:
+                file.write(content)
+
+
+def _content(pairs: _Pairs, scores: _Scores, path: Path) -> bytes:
+    """Return the lines of a lexicon, as the name of the file asks for; raise a FippError for a word it cannot hold."""
     if not pairs:
         raise FippError(f"there are no pairs to write to {path}")
     rows: list[list[str]] = []
@@ -109,8 +133,7 @@ def write_lexicon(pairs: Sequence[tuple[str, str]], scores: npt.NDArray[np.float
     lines = [line.encode("utf-8") for line in (_as_csv(rows) if suffix_of(path) == ".csv" else map("\t".join, rows))]
     # The reader drops a byte order mark at the start of the file; a first word that begins with one needs another.
     mark = BYTE_ORDER_MARK if lines[0].startswith(BYTE_ORDER_MARK) else b""
-    with open_for_writing(path) as file:
-        file.write(mark + b"\n".join(lines) + b"\n")
+    return mark + b"\n".join(lines) + b"\n"
 
 
 def strip(text: str) -> str:

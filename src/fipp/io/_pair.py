@@ -42,7 +42,7 @@ from fipp.io._atomic import (
     flush_to_disk,
     is_same_file,
     keep_permissions,
-    lock,
+    locked,
     resolve_target,
     temporary_file,
 )
@@ -143,7 +143,7 @@ def atomic_pair(first: Path, second: Path) -> Iterator[tuple[Path, Path]]:
         for place, new in zip(pair.places, (new_first, new_second), strict=True):
             keep_permissions(place, new)
             flush_to_disk(new)
-        with _locked(pair.record) as descriptor:
+        with locked(pair.record) as descriptor:
             try:
                 pair.complete(_parse(_read_all(descriptor)))
                 os.ftruncate(descriptor, 0)
@@ -183,20 +183,6 @@ def open_pair(first: Path, second: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 def _is_at(file: BinaryIO, path: Path) -> bool:
     return is_same_file(file.fileno(), path)
-
-
-@contextmanager
-def _locked(record: Path) -> Iterator[int]:
-    """Create the record if there is none, and lock it."""
-    while True:
-        descriptor = os.open(record, os.O_CREAT | os.O_RDWR, 0o666)
-        try:
-            lock(descriptor, wait=True)
-            if is_same_file(descriptor, record):  # its last owner may have removed it
-                yield descriptor
-                return
-        finally:
-            os.close(descriptor)
 
 
 def _parse_file(record: Path) -> _Record | None:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from fipp._validation import rows_not_finite
 from fipp.exceptions import FippError
 from fipp.io._atomic import explain_failure
 from fipp.linalg import row_blocks
@@ -104,13 +105,12 @@ def blocks(count: int, dimensions: int, numbers: int = BLOCK_NUMBERS) -> Iterato
     return row_blocks(count, max(1, numbers // dimensions))
 
 
-def rows_not_finite(matrix: FloatMatrix) -> Iterator[int]:
-    """Yield the numbers of rows that contain a NaN or an infinity."""
+def read_rows_not_finite(matrix: FloatMatrix) -> Iterator[int]:
+    """Yield what `rows_not_finite` does, for a matrix that may be mapped from a file: its pages are not kept."""
     for block in blocks(*matrix.shape):
-        good = np.isfinite(matrix[block]).all(axis=1)
+        found = list(rows_not_finite(matrix[block]))
         release_pages(matrix)
-        if not good.all():
-            yield from (block.start + np.flatnonzero(~good)).tolist()
+        yield from (block.start + row for row in found)
 
 
 def release_pages(matrix: npt.NDArray[Any]) -> None:

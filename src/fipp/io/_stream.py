@@ -227,11 +227,14 @@ def read_batches(
 @contextmanager
 def open_for_writing(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write bytes atomically, compressed if its name ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``."""
-    with (
-        atomic_path(path) as temporary,
-        open(temporary, "wb") as file,
-        compressing(file, compression_named(path.name)) as stream,
-    ):
+    with atomic_path(path) as temporary, open_as(temporary, path) as file:
+        yield file
+
+
+@contextmanager
+def open_as(temporary: Path, path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file to write the bytes of ``path``, compressed if its name asks for it."""
+    with open(temporary, "wb") as file, compressing(file, compression_named(path.name)) as stream:
         yield stream
 
 

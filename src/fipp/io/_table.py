@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fipp._progress import Progress, Steps
+from fipp._validation import rows_not_finite
 from fipp.exceptions import FippError, warn
 from fipp.io._budget import Budget, bytes_allowed
 from fipp.io._ngrams import Composer
 from fipp.io._report import DUPLICATE, NOT_FINITE, Inspector, LoadReport, counted, quoted
-from fipp.io._rows import FloatMatrix, as_floats, blocks, release_pages, rows_not_finite, take_rows
+from fipp.io._rows import FloatMatrix, as_floats, blocks, read_rows_not_finite, release_pages, take_rows
 from fipp.linalg import BLOCK_ROWS
 
 _FLOAT32: np.dtype[Any] = np.dtype(np.float32)
@@ -134,7 +135,7 @@ class Table:
     def astype(self, dtype: npt.DTypeLike) -> Table:
         """Return the rows as another float type; raise a FippError if a number is too large for it."""
         matrix = as_floats(self.matrix, dtype)
-        for row in rows_not_finite(matrix):
+        for row in read_rows_not_finite(matrix):
             raise FippError(f"row {row} ({quoted(self.words[row])}) has a number too large for {matrix.dtype}")
         return replace(self, matrix=matrix, composer=None)
 
@@ -218,7 +219,7 @@ def assemble(
     The matrix is copied only if a row is skipped, to a file in the folder ``scratch`` if there is one.
     """
     skipped = set()
-    for row in rows_not_finite(matrix):
+    for row in read_rows_not_finite(matrix):
         inspector.skip(NOT_FINITE, f"row {row}", words[row])
         skipped.add(row)
     index: dict[str, int] = {}

@@ -17,7 +17,7 @@ from fipp.exceptions import FippError
 from fipp.io._budget import bytes_allowed
 from fipp.io._cache import load_table
 from fipp.io._report import LoadReport, quoted
-from fipp.io._rows import FloatMatrix, as_floats, blocks, float_type, rows_not_finite
+from fipp.io._rows import FloatMatrix, as_floats, blocks, float_type, read_rows_not_finite
 from fipp.io._table import (
     MappedTable,
     Options,
@@ -70,7 +70,7 @@ class Vectors:
         if len(names) != len(rows):
             raise FippError(f"there are {len(names):,} words but {len(rows):,} rows in the matrix")
         index = index_of_unique(names)
-        for row in rows_not_finite(rows):
+        for row in read_rows_not_finite(rows):
             what = "a NaN" if np.isnan(rows[row]).any() else f"an infinity, or a number too large for {rows.dtype}"
             raise FippError(f"row {row} ({quoted(names[row])}) has {what}; drop or repair it first")
         self._set_table(Table(names, rows, rows_of_words=index))

@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fipp._validation import rows_not_finite
 from fipp.exceptions import FippError
 from fipp.io._budget import Budget
 from fipp.io._ngrams import MAX_NGRAM, FloretNgrams
 from fipp.io._report import Inspector, counted
-from fipp.io._rows import FloatMatrix, RowCollector, rows_not_finite
+from fipp.io._rows import FloatMatrix, RowCollector
 from fipp.io._stream import MAX_LINE_BYTES, Source, read_batches
 from fipp.io._table import Options, Table, assemble, compose
 

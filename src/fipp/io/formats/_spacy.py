@@ -14,7 +14,7 @@ from fipp.exceptions import FippError
 from fipp.io._budget import WORD_BYTES, Budget
 from fipp.io._ngrams import FloretNgrams, hash_spans, murmur2
 from fipp.io._report import NO_WORD, Inspector
-from fipp.io._rows import as_floats, gather, rows_not_finite
+from fipp.io._rows import as_floats, gather, read_rows_not_finite
 from fipp.io._stream import read_bytes, read_json
 from fipp.io._table import Options, Table, assemble
 from fipp.io.formats._floret import check_settings, compose_table
@@ -147,7 +147,7 @@ def _floret(matrix: npt.NDArray[Any], settings: Mapping[str, Any], path: Path, b
     if matrix.dtype != np.float32:
         budget.take(4 * matrix.size)
     table = as_floats(matrix)
-    if next(rows_not_finite(table), None) is not None:
+    if next(read_rows_not_finite(table), None) is not None:
         raise FippError(f"{path} cannot be used: its floret table has a NaN or an infinity, and every word may need it")
     marks = begin.encode("utf-8", "surrogatepass"), end.encode("utf-8", "surrogatepass")
     return FloretNgrams(table, shortest, longest, hashes, seed, *marks, ends_alone=True)
