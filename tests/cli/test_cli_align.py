@@ -138,6 +138,23 @@ def test_an_empty_dictionary_is_refused(run, space):
     assert result.exit_code == 2 and "holds no pair of words" in result.stderr
 
 
+def test_an_existing_model_is_overwritten_only_by_force(run, space):
+    assert align(run, space, "--method", "fipp").exit_code == 0
+    before = space.model.read_bytes()
+    again = align(run, space, "--method", "procrustes")
+    assert again.exit_code == 2 and "exists already" in again.stderr and space.model.read_bytes() == before
+    assert align(run, space, "--method", "procrustes", "--force").exit_code == 0
+    assert space.model.read_bytes() != before
+
+
+def test_a_dictionary_that_seems_to_be_reversed_is_refused_unless_forced(run, space):
+    seed = fipp.Lexicon.load(space.seed)
+    (seed.reverse() + seed.head(30)).save(space.seed)
+    refused = align(run, space, "--method", "procrustes")
+    assert refused.exit_code == 2 and "--force" in refused.stderr and not space.model.exists()
+    assert align(run, space, "--method", "procrustes", "--force").exit_code == 0
+
+
 def test_a_reversed_dictionary_is_recognised_and_can_be_turned(run, space):
     fipp.Lexicon.load(space.seed).reverse().save(space.seed)
     result = align(run, space)
@@ -157,7 +174,7 @@ def test_rows_that_were_skipped_are_told_even_when_quiet_and_refused_when_strict
     with open(space.source, "a", encoding="utf-8") as file:
         file.write("broken 1 2\n")
     assert "warning: e.vec: 300 words x 12; skipped 1 ragged row" in align(run, space, "--quiet").stderr
-    result = align(run, space, "--strict")
+    result = align(run, space, "--strict", "--force")
     assert result.exit_code == 2 and "broken" in result.stderr
 
 
@@ -236,7 +253,7 @@ def test_a_setting_of_fipp_without_its_name_is_refused_with_the_way_to_give_it(r
 
 def test_other_methods_tell_of_no_choice(run, space):
     assert not {"trials", "chosen"} & set(json.loads(align(run, space, "--json").stdout))
-    assert "chosen" not in align(run, space).stdout
+    assert "chosen" not in align(run, space, "--force").stdout
 
 
 def test_auto_from_few_pairs_says_that_nothing_was_tried(run, space):
@@ -245,7 +262,7 @@ def test_auto_from_few_pairs_says_that_nothing_was_tried(run, space):
     assert "self-learning from few pairs" in result.stdout
     assert "too few source words to hold some out" in result.stdout
     assert "30, and 270 found by the method itself" in result.stdout and "tried" not in result.stdout
-    told = json.loads(align(run, space, "--method", "auto", "--json").stdout)
+    told = json.loads(align(run, space, "--method", "auto", "--force", "--json").stdout)
     assert told["trials"] == [] and told["chosen"] == "self-learning from few pairs"
 
 
@@ -308,11 +325,11 @@ def test_a_noisy_dictionary_is_noticed_and_its_suspicious_pairs_are_written(run,
     wrong, out = spoil(space), space.seed.with_name("suspects.tsv")
     told = " ".join(align(run, space).stderr.split())
     assert "the dictionary looks noisy: about" in told and "--suspects FILE names all of them" in told
-    result = align(run, space, "--suspects", out)
+    result = align(run, space, "--suspects", out, "--force")
     assert f"{out.name} names all of them" in result.stderr.replace("\n", "")
     written = fipp.Lexicon.load(out)
     assert len(set(written) & set(wrong)) > 45 and list(written.scores) == sorted(written.scores)
-    told = json.loads(align(run, space, "--json").stdout)
+    told = json.loads(align(run, space, "--force", "--json").stdout)
     assert told["suspects"] == len(written) and 0.2 < told["wrong_share"] < 0.4
 
 

@@ -74,7 +74,7 @@ LOGISTIC = ["--language", "fr", "--classifier", "logistic"]
 
 # Exit codes and arguments. All of these show something hostile.
 COMMANDS = {
-    "align": (0, lambda h: ["align", *both(h), "--dict", h.seed, "-o", h.out(".fipp"), "--method", "fipp"]),
+    "align": (0, lambda h: ["align", *both(h), "--dict", h.seed, "-o", h.out(".fipp"), "--force", "--method", "fipp"]),
     "eval": (0, lambda h: ["eval", h.model, *both(h), "--test", h.test, "--against", h.model, "--bands"]),
     "translate": (0, lambda h: ["translate", h.model, *both(h), *h.words[:3], h.unknown[0], "-k", 3]),
     "nobody": (2, lambda h: ["translate", h.model, *both(h), h.unknown[0]]),
@@ -94,7 +94,7 @@ COMMANDS = {
     "numerals": (2, lambda h: ["lexicon", "numerals", *both(h), "-o", h.out("e.tsv")]),
     "cognates": (2, lambda h: ["lexicon", "cognates", h.source, h.source, "-o", h.out("f.tsv")]),
     "cldr": (2, lambda h: ["lexicon", "cldr", EVIL, "fr", "-o", h.out("g.tsv")]),
-    "tune": (0, lambda h: ["tune", *both(h), "--dict", h.seed, "--grid", "lam=0.5,1", "-o", h.out("h.fipp")]),
+    "tune": (0, lambda h: ["tune", *both(h), "--dict", h.seed, "--grid", "lam=0.5,1", "-o", h.out("h.fipp"), "--force"]),
     "grid": (2, lambda h: ["tune", *both(h), "--dict", h.seed, "--grid", f"preprocess=unit,{EVIL}"]),
     "compare": (0, lambda h: ["compare", *both(h), "--dict", h.seed, "--test", h.test, "--methods", "fipp"]),
     "words": (

@@ -26,7 +26,7 @@ def test_target_vectors_go_to_the_shared_space_too(run, aligned):
 def test_a_note_says_so_if_the_target_must_be_transformed_too(run, aligned):
     output, arguments = (
         aligned.folder / "out.npy",
-        ("--dict", aligned.seed, "-o", aligned.model, "--method", "spectral"),
+        ("--dict", aligned.seed, "-o", aligned.model, "--force", "--method", "spectral"),
     )
     note = "the target is mapped too; compare with target vectors transformed by --target"
     assert note not in run("transform", aligned.model, aligned.source, "-o", output).stderr

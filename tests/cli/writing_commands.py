@@ -45,9 +45,10 @@ def commands(space: Space) -> dict[str, Command]:
         return Command(list(arguments), to)
 
     made = {
-        "align": make("align", *sides, *seed, "--method", "fipp", "-o", out / "m.fipp", to=[out / "m.fipp"]),
+        "align": make("align", *sides, *seed, "--method", "fipp", "--force", "-o", out / "m.fipp", to=[out / "m.fipp"]),
         "tune": make(
-            "tune", *sides, *seed, "--grid", "epsilon=0.05,0.1", "-o", out / "t.fipp", "--figure", out / "t.png",
+            "tune", *sides, *seed, "--grid", "epsilon=0.05,0.1", "-o", out / "t.fipp", "--force",
+            "--figure", out / "t.png",
             to=[out / "t.fipp", out / "t.png"],
         ),
         "compare": make(

@@ -63,6 +63,7 @@ def align(
     limit: _arguments.Limit = None,
     max_memory: _arguments.MaxMemory = None,
     reverse_dict: _arguments.ReverseDict = False,
+    force: _arguments.Force = False,
     strict: _arguments.Strict = False,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
@@ -78,7 +79,7 @@ def align(
         raise FippError(f"{method} learns from known pairs: give a seed dictionary with --dict SEED")
     if dictionary is None and suspects is not None:
         raise FippError("--suspects names pairs of a seed dictionary: give one with --dict SEED")
-    _arguments.check_output(output, source, target, dictionary)
+    _arguments.check_model(output, force, source, target, dictionary)
     _arguments.check_output(suspects, source, target, dictionary, output)
     if suspects is not None and suspects.resolve() == output.resolve():
         raise FippError("the model and the suspicious pairs need two files")
@@ -89,7 +90,7 @@ def align(
     if dictionary is None or lexicon is None:
         report.note(f"{method}: without known pairs, this takes up to a few minutes and may fail")
     else:
-        report.note(f"{dictionary.name}: {coverage(lexicon.lookup(*vectors).require())}")
+        report.note(f"{dictionary.name}: {coverage(_arguments.look_up(lexicon, *vectors, force))}")
         if method == "auto":
             report.note(
                 "auto: trying several methods takes about half a minute, longer for large vocabularies; "

@@ -17,7 +17,7 @@ from fipp.exceptions import FippError
 if TYPE_CHECKING:
     from fipp.aligners import BaseAligner
     from fipp.cli._console import Reporter
-    from fipp.io import LoadReport
+    from fipp.io import LoadReport, Lookup
     from fipp.migrate import Migration
 
 ANY_FORMAT = "in any format that [bold]fipp info[/bold] can read."
@@ -62,6 +62,13 @@ Results = Annotated[
     Path | None, Option(metavar="FILE.jsonl", help="Save finished results here, and do not compute them again.")
 ]
 ReverseDict = Annotated[bool, Option("--reverse-dict", help="The dictionary lists the target word first on each line.")]
+Force = Annotated[
+    bool,
+    Option(
+        "--force",
+        help="Overwrite an existing model, and go on if the dictionary or the vectors seem to be in the wrong order.",
+    ),
+]
 Strict = Annotated[bool, Option("--strict", help="Refuse files with rows that cannot be used.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object, and no notes.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no notes and no progress.")]
@@ -216,6 +223,22 @@ def check_output(output: Path | None, *inputs: Path | None) -> None:
             raise FippError(f"{output} would overwrite the input {read}; give it another name")
     with suppress(_NotNow), atomic_path(output):
         raise _NotNow
+
+
+def check_model(output: Path | None, force: bool, *inputs: Path | None) -> None:
+    """Do the same for a model, which is not overwritten unless that is forced."""
+    check_output(output, *inputs)
+    if output is not None and output.exists() and not force:
+        raise FippError(f"{output} exists already; choose another name, or overwrite it with --force")
+
+
+def look_up(lexicon: fipp.Lexicon, source: fipp.Vectors, target: fipp.Vectors, force: bool) -> Lookup:
+    """Look up a seed dictionary; refuse one that seems to be in the wrong order unless that is forced."""
+    lookup = lexicon.lookup(source, target).require()
+    hint = lookup.hint()
+    if hint and not force:
+        raise FippError(f"{hint}. Or are the vectors swapped? --force goes on as it is")
+    return lookup
 
 
 class _NotNow(Exception):  # noqa: N818

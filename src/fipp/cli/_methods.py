@@ -153,6 +153,7 @@ def tune(
     limit: _arguments.Limit = None,
     max_memory: _arguments.MaxMemory = None,
     reverse_dict: _arguments.ReverseDict = False,
+    force: _arguments.Force = False,
     strict: _arguments.Strict = False,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
@@ -178,13 +179,13 @@ def tune(
         raise FippError(f"{method} has no grid of its own: name the values to try with --grid NAME=A,B")
     for combination in product(*wanted.values()):  # refuse wrong values before the vectors are read
         _arguments.make_aligner(method, {**fixed, **dict(zip(wanted, combination, strict=True))}, max_memory)
-    for path in (output, figure):
-        _arguments.check_output(path, source, target, dictionary)
+    _arguments.check_model(output, force, source, target, dictionary)
+    _arguments.check_output(figure, source, target, dictionary)
     if figure is not None:
         check_figures()
     lexicon = _arguments.load_lexicon(dictionary, strict=strict, reverse=reverse_dict)
     vectors = _arguments.load_both(source, target, report, limit=limit, strict=strict)
-    report.note(f"{dictionary.name}: {_align.coverage(lexicon.lookup(*vectors).require())}")
+    report.note(f"{dictionary.name}: {_align.coverage(_arguments.look_up(lexicon, *vectors, force))}")
 
     started = time.perf_counter()
     with report.progress("trying settings") as progress:
