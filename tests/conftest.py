@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from browser import chromium
+
 # The same examples on every run and every machine; nothing is timed, because cores are shared.
 settings.register_profile(
     "fipp", deadline=None, derandomize=True, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
@@ -40,3 +42,10 @@ def shared_data():
     if not SHARED_DATA.is_dir():
         pytest.skip(f"the real vectors and dictionaries are not here: there is no {SHARED_DATA}")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser, for tests of pages."""
+    with chromium() as running:
+        yield running

@@ -1,24 +1,38 @@
-"""What all pictures share: colours, text as it is, and a figure that is written as PNG. They need matplotlib."""
+"""What all pictures share: colours, text as it is, and a figure that is written to a file or put into a page."""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from fipp._optional import require
 from fipp._printable import printable
-from fipp.exceptions import warn
+from fipp.exceptions import FippError, warn
 from fipp.io import atomic_path
 
-SOURCE, TARGET, LINE, INK, MUTED = "#1b63b5", "#d1500a", "#b9c0c8", "#20262d", "#66707a"
+# The light colours of _page.css, by the same names; `fipp.report._svg` puts the page's own in their place.
+SOURCE, TARGET, THIRD, FOURTH = "#1b63b5", "#c24a08", "#0b7a66", "#7d4fb3"
+PAPER, PANEL, INK, MUTED, LINE, RULE = "#ffffff", "#f5f7f9", "#20262d", "#5a646e", "#b9c0c8", "#dfe4e9"
 DPI, FONT = 160, 9.5
+FORMATS = ("png", "pdf", "svg")
 
 _MISSING = re.compile(r"Glyph (\d+) .*missing from")
 _SHOWN = 5
+# Text stays text, and the same figure always has the same bytes.
+_SETTINGS = {"text.usetex": False, "svg.fonttype": "none", "svg.hashsalt": "fipp", "pdf.fonttype": 42}
+_NO_DATE = {"pdf": {"CreationDate": None, "Producer": None}, "svg": {"Date": None}}
+
+# Words on a figure have an id that begins so: they have an outline in the colour of the panel.
+LABEL = "label"
+# What a zoomable page shows only when it is enlarged has this in its id, and is invisible elsewhere.
+ENLARGED = "enlarged"
+_OUTLINE = 2.0
 
 
 def matplotlib(module: str) -> Any:
@@ -26,10 +40,12 @@ def matplotlib(module: str) -> Any:
     return require(f"matplotlib.{module}", "drawing", extra="plot")
 
 
-def check_figures() -> None:
-    """Raise the error that says what to install, before work whose result could not be drawn."""
+def check_figures(path: str | os.PathLike[str] | None = None) -> None:
+    """Raise the error that says what to install or how to name a file, before work whose result could not be drawn."""
     for module in ("figure", "backends.backend_agg"):
         matplotlib(module)
+    if path is not None:
+        _format_of(path)
 
 
 def plain(text: str) -> str:
@@ -39,16 +55,54 @@ def plain(text: str) -> str:
 
 @contextmanager
 def drawing(path: str | os.PathLike[str], size: tuple[float, float], **options: Any) -> Iterator[Any]:
-    """Yield a figure of this size in inches, and write it as PNG, as a whole or not at all.
+    """Yield a figure of this size in inches, and write it as PNG, PDF or SVG, as a whole or not at all.
 
-    It does not use pyplot, whose figures and backend belong to the user, and never TeX, which would run the words.
+    The end of the file name decides the format.
     """
-    with matplotlib("style").context({"text.usetex": False}), _one_warning_of_glyphs():
-        figure = matplotlib("figure").Figure(figsize=size, dpi=DPI, facecolor="white", **options)
-        matplotlib("backends.backend_agg").FigureCanvasAgg(figure)
+    format = _format_of(path)
+    with _settings(), _one_warning_of_glyphs():
+        figure = _new_figure(size, options)
         yield figure
+        _finish_labels(figure)
         with atomic_path(path) as temporary:
-            figure.savefig(temporary, format="png", dpi=DPI)
+            figure.savefig(temporary, format=format, dpi=DPI, metadata=_NO_DATE.get(format))
+
+
+def svg_of(draw: Callable[[Any], None], size: tuple[float, float], **options: Any) -> str:
+    """Return what a function draws on a figure of this size as SVG, for a page, which has fonts of its own."""
+    with _settings(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _MISSING.pattern)
+        figure, written = _new_figure(size, options), io.StringIO()
+        draw(figure)
+        figure.patch.set_visible(False)
+        figure.savefig(written, format="svg", metadata=_NO_DATE["svg"])
+    return written.getvalue()
+
+
+def _finish_labels(figure: Any) -> None:
+    """Do for a file what the style sheet does in a page; outlines make paths of text, which pages do not want."""
+    outline = matplotlib("patheffects").withStroke(linewidth=_OUTLINE, foreground=PANEL)
+    for artist in figure.findobj(lambda artist: (artist.get_gid() or "").startswith(LABEL)):
+        artist.set(path_effects=[outline], visible=artist.get_visible() and ENLARGED not in artist.get_gid())
+
+
+def _format_of(path: str | os.PathLike[str]) -> str:
+    format = Path(path).suffix.lower().removeprefix(".")
+    if format not in FORMATS:
+        raise FippError(f"{os.fspath(path)!r}: a figure is written as {', '.join(FORMATS)}: name the file x.png, say")
+    return format
+
+
+def _new_figure(size: tuple[float, float], options: dict[str, Any]) -> Any:
+    """Return a figure without pyplot, whose figures and backend belong to the user."""
+    figure = matplotlib("figure").Figure(figsize=size, dpi=DPI, facecolor=PAPER, **options)
+    matplotlib("backends.backend_agg").FigureCanvasAgg(figure)
+    return figure
+
+
+def _settings() -> Any:
+    """Return a context with our settings; never TeX, which would run the words."""
+    return matplotlib("style").context(_SETTINGS)
 
 
 @contextmanager

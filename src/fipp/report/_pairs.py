@@ -17,7 +17,20 @@ from fipp._alignment import Alignment
 from fipp.exceptions import FippError
 from fipp.io import Lexicon
 from fipp.linalg import unit_rows
-from fipp.report._canvas import DPI, FONT, INK, LINE, MUTED, SOURCE, TARGET, check_figures, drawing, matplotlib, plain
+from fipp.report._canvas import (
+    DPI,
+    FONT,
+    INK,
+    LABEL,
+    LINE,
+    MUTED,
+    PANEL,
+    SOURCE,
+    TARGET,
+    check_figures,
+    drawing,
+    plain,
+)
 
 _SIZE = (12.0, 6.0)
 
@@ -162,7 +175,7 @@ def _mean_cosine(S: NDArray, T: NDArray) -> str:
 def _draw(axes: Any, panel: Panel, words: tuple[Sequence[str], Sequence[str]]) -> None:
     points = np.concatenate([panel.source, panel.target])
     colours = [SOURCE] * len(panel.source) + [TARGET] * len(panel.target)
-    axes.set_facecolor("#f7f8fa")
+    axes.set_facecolor(PANEL)
     for side in axes.spines.values():
         side.set_visible(False)
     axes.set(xticks=[], yticks=[])
@@ -177,7 +190,6 @@ def _draw(axes: Any, panel: Panel, words: tuple[Sequence[str], Sequence[str]]) -
 
 def _label(axes: Any, points: NDArray, words: Sequence[str], colours: Sequence[str]) -> None:
     """Write the words beside their points, except where they would cover each other."""
-    stroke = matplotlib("patheffects").withStroke(linewidth=2.2, foreground="white")
     renderer, transform = axes.figure.canvas.get_renderer(), axes.transData
     texts = [
         axes.text(0, 0, plain(word), fontsize=FONT, color=colour, ha="center", va="center", zorder=3)
@@ -192,7 +204,7 @@ def _label(axes: Any, points: NDArray, words: Sequence[str], colours: Sequence[s
         scale=DPI / 100,
     )
     for text, centre, share in zip(texts, transform.inverted().transform(centres), covered, strict=True):
-        text.set(position=centre, path_effects=[stroke], visible=share <= _BEARABLE)
+        text.set(position=centre, gid=f"{LABEL} z1", visible=share <= _BEARABLE)
 
 
 def _legend(figure: Any, names: tuple[str, str]) -> None:

@@ -1,0 +1,67 @@
+"""Pages in a real browser."""
+
+import pytest
+from test_report_page import map_page
+
+from browser import WIDTHS, scrolls_sideways, serious_findings
+
+
+@pytest.fixture(scope="module")
+def map_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "map.html"
+    path.write_text(map_page(["house", "שלום", "漢字", "<b>"], 60), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open a page and collect what the browser complains about, such as a style or a script that was refused."""
+    opened = []
+
+    def opening(address, *, width=1280, **options):
+        page = browser.new_page(viewport={"width": width, "height": 800}, **options)
+        page.complaints = []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("request", lambda request: request.url == address or page.complaints.append(request.url))
+        page.goto(address)
+        opened.append(page)
+        return page
+
+    yield opening
+    for page in opened:
+        assert page.complaints == []
+        page.close()
+
+
+def test_a_map_is_enlarged_by_buttons_keys_and_wheel_and_words_keep_their_size(open_page, map_file):
+    page = open_page(map_file)
+    svg, shown = page.locator("svg"), page.locator("svg .label:visible")
+    whole, few = svg.get_attribute("viewBox"), shown.count()
+    height = page.locator("svg .label.z1").first.bounding_box()["height"]
+    page.get_by_role("button", name="Zoom in").click()
+    assert float(svg.get_attribute("viewBox").split()[2]) == pytest.approx(float(whole.split()[2]) / 2)
+    assert page.locator("svg .label.z1").first.bounding_box()["height"] == pytest.approx(height, rel=0.02)
+    assert shown.count() > few
+    svg.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("-")
+    page.keyboard.press("0")
+    assert svg.get_attribute("viewBox").replace(",", " ").split() == whole.split()
+    page.keyboard.down("Control")
+    svg.hover()
+    page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    assert float(svg.get_attribute("viewBox").split()[2]) < float(whole.split()[2])
+
+
+def test_without_scripts_the_map_is_there(open_page, map_file):
+    page = open_page(map_file, java_script_enabled=False)
+    assert page.locator("svg .label.z1").count() > 5 and page.get_by_role("button").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_hard_to_read_or_to_reach(open_page, map_file, scheme):
+    for width in WIDTHS:
+        page = open_page(map_file, width=width, color_scheme=scheme)
+        assert not scrolls_sideways(page)
+    assert serious_findings(page) == {}
