@@ -19,7 +19,19 @@ from typer.core import TyperCommand, TyperGroup
 
 from fipp._printable import printable
 from fipp._version import __version__
-from fipp.cli import _align, _console, _demo, _evaluate, _lexicon, _methods, _migrate, _reproduce, _vectors, _words
+from fipp.cli import (
+    _align,
+    _console,
+    _demo,
+    _evaluate,
+    _lexicon,
+    _methods,
+    _migrate,
+    _migrate_data,
+    _reproduce,
+    _vectors,
+    _words,
+)
 from fipp.exceptions import FippError, FippWarning
 
 MISTAKE = 2
@@ -230,6 +242,18 @@ _add(
         "fipp migrate fit old.parquet new.parquet --direction documents --old-name ada-002 --new-name e5-large "
         "-o ada-e5.fipp": _migrate.fit,
     },
+)
+_add(
+    migrate,
+    {
+        "fipp migrate convert v1-v2.fipp 'old/*.parquet' new/": _migrate_data.convert,
+        "fipp migrate status new/ --json": _migrate_data.status,
+        "fipp migrate resume new/": _migrate_data.resume,
+        "fipp migrate verify new/ --native new-sample.parquet": _migrate_data.verify,
+        "fipp migrate switch new/ current": _migrate_data.switch,
+        "fipp migrate rollback new/": _migrate_data.rollback,
+    },
+    "Move the data",
 )
 _add(
     reproduce,

@@ -5,15 +5,24 @@ of word pairs, and a `Lookup` has the rows of those pairs in two vocabularies. A
 skip or repair.
 """
 
-from fipp.io._atomic import atomic_path, explain_failure, flush_to_disk, is_same_file, lock, locked
+from fipp.io._atomic import (
+    atomic_path,
+    explain_failure,
+    flush_folder,
+    flush_to_disk,
+    is_same_file,
+    lock,
+    locked,
+)
 from fipp.io._budget import Budget
 from fipp.io._cache import cache_folder
 from fipp.io._lexicon import Lexicon
 from fipp.io._lexicon_file import layout_of, number_of, read_lines
 from fipp.io._lookup import Lookup
 from fipp.io._model import is_model, read_model, write_model
+from fipp.io._pair import atomic_pair
 from fipp.io._report import MALFORMED, Inspector, LoadReport, counted, quoted
-from fipp.io._rows import as_floats
+from fipp.io._rows import as_floats, release_pages
 from fipp.io._schema import Each, MismatchError, Sizes, check_size, check_value, kinds_of, shortened
 from fipp.io._stream import FileInPieces, Source, explained, read_batches
 from fipp.io._table import fold

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from fipp._optional import require
 from fipp._validation import as_matrix
 from fipp.exceptions import FippError
-
-ID_NAMES = ("id", "ids", "_id", "doc_id", "document_id", "key", "uuid", "pk")
-TEXT_NAMES = ("text", "content", "document", "body", "title", "chunk")
+from fipp.stores import ID_NAMES, TEXT_NAMES, is_vector
 
 
 class ItemTable(NamedTuple):
@@ -88,13 +86,9 @@ def _open_arrow(path: Path) -> Any:
 
 
 def _from_arrow(table: Any, name: str, id_column: str | None) -> ItemTable:
-    types = _pyarrow().types
     vectors = {}
     for field in table.schema:
-        kind = field.type
-        is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-        of_numbers = is_list and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
-        if of_numbers and field.name != "gold":
+        if is_vector(field.type) and field.name != "gold":
             vectors[field.name] = as_matrix(_matrix(table.column(field.name), name), f"{field.name!r} of {name}")
     found = {field.name.lower(): field.name for field in table.schema if field.name not in vectors}
     named = id_column or next((found[each] for each in ID_NAMES if each in found), None)

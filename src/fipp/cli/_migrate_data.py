@@ -1,0 +1,180 @@
+"""`fipp migrate convert` and what belongs to it: status, resume, verify, switch and rollback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Exit, Option
+
+from fipp.cli import _arguments, _console
+
+if TYPE_CHECKING:
+    from fipp.migrate import Conversion
+
+_FILES = "Parquet, Arrow, Feather, .npy, .safetensors or .faiss files"
+_Source = Annotated[str, Argument(metavar="SOURCE", help=f"A file, a folder or a pattern in quotes: {_FILES}.")]
+_Sink = Annotated[
+    str,
+    Argument(
+        metavar="SINK",
+        help="What the conversion writes to: a folder, or one file with one of these endings. It must not exist yet.",
+    ),
+]
+_Manifest = Annotated[
+    Path | None,
+    Option(
+        metavar="FILE",
+        help="Where progress is recorded.",
+        show_default="SINK.migration.json; for a database, in the current folder",
+    ),
+]
+
+
+def convert(
+    model: Annotated[Path, Argument(metavar="MODEL", help="A model that fipp wrote.")],
+    source: _Source,
+    sink: _Sink,
+    column: Annotated[str | None, Option(metavar="NAME", help="The column of vectors, if there are several.")] = None,
+    key: Annotated[
+        str | None, Option("--id", metavar="NAME", help="The column with the ids, which orders the rows of a database.")
+    ] = None,
+    dtype: Annotated[
+        str,
+        Option(
+            metavar="float32|float16|int8",
+            help="What numbers become; int8 adds a column with the scale of each vector.",
+        ),
+    ] = "float32",
+    fragment_rows: Annotated[
+        int, Option(metavar="N", min=1, help="Rows per fragment; an interruption loses at most one.")
+    ] = 65_536,
+    manifest: _Manifest = None,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
+) -> None:
+    """Convert the vectors of a collection of any size; all other columns stay as they are, in the same order.
+
+    Rows are read, converted and written fragment by fragment, in constant memory, on all cores. SOURCE is never
+    changed, and SINK appears when it is complete. After an interruption, [bold]fipp migrate resume SINK[/bold] goes
+    on. Rows that change meanwhile are noticed and converted again.
+
+    Passwords and keys are taken from the environment or from the database's own configuration, never from the command
+    line.
+    """
+    from fipp import migrate
+
+    conversion = migrate.Conversion.start(
+        model, source, sink, column=column, key=key, dtype=dtype, fragment_rows=fragment_rows, manifest=manifest
+    )
+    _run(conversion, as_json, quiet)
+
+
+def resume(
+    sink: _Sink, manifest: _Manifest = None, as_json: _arguments.Json = False, quiet: _arguments.Quiet = False
+) -> None:
+    """Go on with a conversion that was interrupted; its result is the same as without the interruption."""
+    from fipp import migrate
+
+    _run(migrate.Conversion.load(sink, manifest=manifest), as_json, quiet)
+
+
+def _run(conversion: Conversion, as_json: bool, quiet: bool) -> None:
+    report = _console.Reporter(quiet or as_json)
+    manifest = conversion.manifest
+    left = manifest.total - manifest.rows
+    report.note(f"{manifest.source}: {manifest.total:,} rows, of which {left:,} are to be converted")
+    with report.progress("converting") as progress:
+        conversion.run(progress)
+    if as_json:
+        _console.show_json(manifest.status())
+        return
+    rate = manifest.status()["rows_per_second"]
+    _console.show(
+        f"{manifest.sink}: {manifest.rows:,} rows in {len(manifest.fragments):,} fragments, {rate:,.0f} rows/s"
+    )
+
+
+def status(sink: _Sink, manifest: _Manifest = None, as_json: _arguments.Json = False) -> None:
+    """Show how far a conversion is, also while it runs."""
+    from fipp.migrate import Manifest, manifest_path
+
+    found = Manifest.load(manifest or manifest_path(sink)).status()
+    if as_json:
+        _console.show_json(found)
+        return
+    _console.show(_console.summary({name: _shown(value) for name, value in found.items()}))
+
+
+def _shown(value: object) -> str:
+    return "-" if value is None else f"{value:,}" if isinstance(value, (int, float)) else str(value)
+
+
+def verify(
+    sink: _Sink,
+    native: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE", help="Some items embedded by the new model, with their ids: recall is measured on them."
+        ),
+    ] = None,
+    manifest: _Manifest = None,
+    random_state: _arguments.RandomState = 0,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
+) -> None:
+    """Verify a finished conversion: the counts of rows, checksums, and a sample of rows converted again.
+
+    The exit code is 2 if anything is not as it should be.
+    """
+    from fipp import migrate
+
+    report = _console.Reporter(quiet or as_json)
+    conversion = migrate.Conversion.load(sink, manifest=manifest)
+    with report.progress("verifying") as progress:
+        found = migrate.verify(conversion, native=native, random_state=random_state, progress=progress)
+    if as_json:
+        _console.show_json(found.as_dict())
+    else:
+        rows = {
+            "rows": f"{found.converted_rows:,} converted of {found.source_rows:,}",
+            "checksums": f"{found.checksums - len(found.changed):,} of {found.checksums:,} as they were written",
+            "changed since": f"{found.outdated:,} fragments of the source",
+            "converted again": f"{found.sampled:,} rows, of which {found.different:,} differ",
+        }
+        if found.recall is not None:
+            rows["recall@10"] = f"{found.recall:.3f} of the new model's own neighbours"
+        _console.show(_console.summary(rows), "All is right." if found.is_right else "Something is wrong.")
+    if not found.is_right:
+        raise Exit(2)
+
+
+def switch(
+    sink: _Sink,
+    name: Annotated[str, Argument(metavar="NAME", help="What applications read: a symbolic link to a folder or file.")],
+    manifest: _Manifest = None,
+) -> None:
+    """Let NAME mean the converted collection, in one step."""
+    from fipp import migrate
+
+    conversion = migrate.Conversion.load(sink, manifest=manifest)
+    conversion.switch(name)
+    _console.show(f"{name} now means {conversion.manifest.sink}; `fipp migrate rollback {sink}` switches back")
+
+
+def rollback(
+    sink: _Sink,
+    manifest: _Manifest = None,
+    delete: Annotated[bool, Option("--delete", help="Remove the converted collection, finished or not.")] = False,
+) -> None:
+    """Let the name that was switched mean what it meant before; the converted collection stays unless --delete."""
+    from fipp import migrate
+
+    conversion = migrate.Conversion.load(sink, manifest=manifest)
+    name = conversion.manifest.name
+    if delete:
+        conversion.delete()
+        _console.show(f"{conversion.manifest.sink} is removed")
+    else:
+        conversion.rollback()
+        _console.show(f"{name} means again what it meant before")

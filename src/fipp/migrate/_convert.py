@@ -1,0 +1,249 @@
+"""Converting a store fragment by fragment: started, interrupted, resumed, caught up, switched and undone."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from fipp._progress import Progress, Steps
+from fipp.aligners import BaseAligner
+from fipp.exceptions import FippError, warn
+from fipp.io import read_model
+from fipp.linalg import ordered_map
+from fipp.migrate._batches import BatchConverter
+from fipp.migrate._manifest import Manifest
+from fipp.migrate._migration import MIGRATION, Migration
+from fipp.stores import Fragment, Sink, Store, matrix_of, open_sink, open_source, vector_column
+
+FRAGMENT_ROWS = 65_536
+_MOST_PASSES = 10
+
+Model = str | os.PathLike[str]
+
+
+class _Map(NamedTuple):
+    """How a saved model converts vectors, and how it refuses those of another model."""
+
+    transform: Callable[[NDArray[Any]], NDArray[Any]]
+    check: Callable[[NDArray[Any]], object]
+
+    @classmethod
+    def load(cls, model: Model) -> _Map:
+        """Read a migration for documents, or an aligner of any method."""
+        if MIGRATION not in read_model(model)[1]:
+            aligner = BaseAligner.load(model)
+            return cls(aligner.transform, lambda matrix: aligner.transform(matrix[:1]))
+        migration = Migration.load(model)
+        migration.expect("documents")
+        # Its check is made once, before the conversion, not for every batch.
+        return cls(partial(migration.convert_documents, check=False), migration.check)
+
+
+class Conversion:
+    """One conversion of a store: `start` it or `load` one that was started, then `run` it to the end.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from fipp import Ridge
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 4)).astype(np.float32)
+    >>> folder = tempfile.mkdtemp()
+    >>> Ridge().fit(X, X @ rng.standard_normal((4, 6))).save(f"{folder}/model.fipp")
+    >>> np.save(f"{folder}/old.npy", X)
+    >>> conversion = Conversion.start(f"{folder}/model.fipp", f"{folder}/old.npy", f"{folder}/new.npy")
+    >>> conversion.run()
+    >>> np.load(f"{folder}/new.npy").shape
+    (200, 6)
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        if _checksum(manifest.model) != manifest.model_checksum:
+            raise FippError(f"the model {manifest.model} is not the one that the conversion was started with")
+        self._map = _Map.load(manifest.model)
+        self.converter = BatchConverter(self._map.transform, manifest.column, manifest.dtype)
+        self.source: Store = open_source(manifest.source, key=manifest.key)
+        self.sink: Sink = open_sink(manifest.sink, key=manifest.key)
+
+    @classmethod
+    def start(
+        cls,
+        model: Model,
+        source: str | os.PathLike[str],
+        sink: str | os.PathLike[str],
+        *,
+        column: str | None = None,
+        key: str | None = None,
+        dtype: str = "float32",
+        fragment_rows: int = FRAGMENT_ROWS,
+        manifest: str | os.PathLike[str] | None = None,
+    ) -> Conversion:
+        """Prepare a conversion; nothing is converted yet.
+
+        Parameters
+        ----------
+        model : path
+            A saved `Migration` for documents, or a saved aligner.
+        source, sink : str or path
+            The addresses of the store to read and the one to write, which must not exist.
+        column : str, optional
+            The column of vectors, if there are several.
+        key : str, optional
+            The column that rows of a database are ordered by; the primary key by default.
+        dtype : {"float32", "float16", "int8"}, default "float32"
+            What numbers become.
+        fragment_rows : int, default 65,536
+            About how many rows are done again at most after an interruption.
+        manifest : path, optional
+            Where progress is recorded; beside the sink by default, in the current folder for databases.
+
+        Returns
+        -------
+        Conversion
+        """
+        place = manifest_path(sink) if manifest is None else Path(manifest)
+        if place.exists():
+            raise FippError(
+                f"{place} is there already: `fipp migrate resume {sink}` goes on, rollback --delete removes it"
+            )
+        store, output = open_source(_absolute(source), key=key), open_sink(_absolute(sink), key=key)
+        if output.exists():
+            raise FippError(f"{sink} exists already, and a conversion never changes what is there: choose another name")
+        schema = store.schema()
+        chosen = vector_column(schema, column, store=str(source))
+        written = Manifest(
+            path=place, model=_absolute(model), model_checksum=_checksum(model), source=store.address,
+            sink=output.address, column=chosen, key=key, dtype=dtype, fragment_rows=fragment_rows, total=store.count(),
+        )  # fmt: skip
+        conversion = cls(written)
+        conversion._check_first_rows()
+        output.create(conversion.converter.schema(schema), store, written.total)
+        written.save()
+        return conversion
+
+    @classmethod
+    def load(cls, sink: str | os.PathLike[str], *, manifest: str | os.PathLike[str] | None = None) -> Conversion:
+        """Return a conversion that was started, by what it writes to."""
+        return cls(Manifest.load(manifest_path(sink) if manifest is None else Path(manifest)))
+
+    def _check_first_rows(self) -> None:
+        """Refuse vectors that the model was not made for, before anything is written."""
+        for _, batch in self.source.scan(self.source.plan(self.manifest.fragment_rows)):
+            matrix, _ = matrix_of(batch.column(self.manifest.column), f"the column {self.manifest.column!r}")
+            if len(matrix):
+                self._map.check(matrix)
+                return
+
+    def run(self, progress: Progress | None = None) -> None:
+        """Convert what is not converted yet, catch up with rows that changed meanwhile, and put all in its place."""
+        manifest = self.manifest
+        with manifest.locked():
+            if manifest.state != "converting":
+                self.sink.tidy()
+                return
+            self.sink.open(self.converter.schema(self.source.schema()), self.source)
+            self._catch_up(progress)
+            checksums = {name: checksum for name, (_, checksum) in manifest.fragments.items()}
+            manifest.checksums = self.sink.finish(manifest.done, checksums)
+            manifest.state, manifest.total = "finished", manifest.rows
+            manifest.save()
+            self.sink.tidy()
+
+    def _catch_up(self, progress: Progress | None) -> None:
+        """Convert until a look at the whole source finds nothing that has changed."""
+        for _ in range(_MOST_PASSES):
+            planned: list[Fragment] = []
+            changed = self._pass(planned, progress)
+            gone = self.manifest.arrange(planned)
+            for fragment in gone:
+                self.sink.remove(fragment)
+            if not changed and not gone:
+                return
+        warn(f"{self.manifest.source} changes faster than it is converted: stop writing to it, then resume")
+
+    def _pass(self, planned: list[Fragment], progress: Progress | None) -> int:
+        """Convert what is new or changed; return how many fragments that were."""
+        manifest, begun = self.manifest, time.monotonic()
+        steps, count = Steps(progress, manifest.total), 0
+        steps.done = manifest.rows
+
+        def missing() -> Iterator[Fragment]:
+            for fragment in self.source.plan(manifest.fragment_rows, manifest.done):
+                planned.append(fragment)
+                if not manifest.has(fragment):
+                    yield fragment
+
+        with closing(ordered_map(self._converted, self.source.scan(missing()))) as converted:
+            for fragment, group in groupby(converted, key=lambda item: item[0]):
+                checksum = self.sink.write(fragment, (batch for _, batch in group))
+                now = time.monotonic()
+                manifest.record(fragment, checksum, now - begun)
+                begun, count = now, count + 1
+                steps.stage(f"{manifest.status()['rows_per_second']:,.0f} rows per second")
+                steps(min(fragment.rows, steps.total - steps.done))
+        return count
+
+    def _converted(self, item: tuple[Fragment, Any]) -> tuple[Fragment, Any]:
+        return item[0], self.converter(item[1])
+
+    def switch(self, name: str) -> None:
+        """Let ``name`` mean the converted collection, in one step."""
+        with self.manifest.locked():
+            if self.manifest.state != "finished":
+                raise FippError(f"{self.manifest.sink} is {self.manifest.state}: switch to it when it is finished")
+            # What is needed to switch back is known before anything is switched.
+            self.manifest.name, self.manifest.before = name, self.sink.before(name)
+            self.manifest.save()
+            self.sink.switch(name)
+            self.manifest.state = "switched"
+            self.manifest.save()
+
+    def rollback(self) -> None:
+        """Let the name that was switched mean again what it meant before; the converted collection stays."""
+        with self.manifest.locked():
+            if not self.manifest.name:
+                raise FippError(f"nothing was switched to {self.manifest.sink}; --delete removes what was converted")
+            self.sink.switch_back(self.manifest.name, self.manifest.before)
+            self.manifest.state, self.manifest.name, self.manifest.before = "finished", "", ""
+            self.manifest.save()
+
+    def delete(self) -> None:
+        """Remove everything that was converted, and the manifest."""
+        if self.manifest.name:
+            self.rollback()
+        with self.manifest.locked():
+            self.sink.discard()
+            self.manifest.path.unlink(missing_ok=True)
+
+
+def manifest_path(sink: str | os.PathLike[str]) -> Path:
+    """Return where the progress of a conversion is recorded: beside files, in the current folder for a database."""
+    address = os.fspath(sink)
+    if "://" in address:
+        return Path(f"{address.rpartition('#')[2]}.migration.json")
+    path = Path(address.rstrip("/"))
+    return path.with_name(f"{path.name}.migration.json")
+
+
+def _absolute(address: str | os.PathLike[str]) -> str:
+    """Return an address that means the same from any folder."""
+    text = os.fspath(address)
+    return text if "://" in text else os.path.abspath(text) + ("/" if text.endswith("/") else "")
+
+
+def _checksum(model: Model) -> str:
+    try:
+        return hashlib.blake2b(Path(model).read_bytes(), digest_size=16).hexdigest()
+    except OSError as error:
+        raise FippError(f"cannot read the model {model}: {error.strerror}") from None

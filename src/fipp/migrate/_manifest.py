@@ -1,0 +1,129 @@
+"""The record of a conversion: what is converted by which model to where, and which fragments are done."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from fipp._version import __version__
+from fipp.exceptions import FippError
+from fipp.io import atomic_path, is_same_file, lock
+from fipp.stores import Fragment
+
+FORMAT = 1
+State = Literal["converting", "finished", "switched"]
+
+
+@dataclass
+class Manifest:
+    """What is known of a conversion; every change is written to ``path``, whole or not at all."""
+
+    path: Path
+    model: str
+    model_checksum: str
+    source: str
+    sink: str
+    column: str
+    key: str | None
+    dtype: str
+    fragment_rows: int
+    total: int
+    state: State = "converting"
+    seconds: float = 0.0
+    name: str = ""
+    """The name that was switched to the converted collection, and what is needed to switch back."""
+    before: str = ""
+    checksums: dict[str, str] = field(default_factory=dict)
+    fragments: dict[str, tuple[Fragment, str]] = field(default_factory=dict)
+    """The fragments that are done by name, each with the checksum of what was written."""
+
+    @classmethod
+    def load(cls, path: Path) -> Manifest:
+        """Read a manifest; raise a FippError if it is not one."""
+        if not path.exists():
+            raise FippError(f"no conversion is known: there is no manifest {path}")
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            version = content.pop("format")
+            content.pop("version")
+            if version > FORMAT:
+                raise FippError(f"{path} was written by a newer fipp: pip install -U fipp")
+            listed = content.pop("fragments")
+            fragments = {entry[0]: (Fragment(*entry[:5]), str(entry[5])) for entry in listed}
+            manifest = cls(path=path, fragments=fragments, **content)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            if isinstance(error, FippError):
+                raise
+            raise FippError(f"{path} is not a manifest of a conversion, or is damaged: {error}") from None
+        return manifest
+
+    def save(self) -> None:
+        """Write everything to its file."""
+        content = {name: value for name, value in asdict(self).items() if name not in ("path", "fragments")}
+        listed = [[*_listed(fragment), checksum] for fragment, checksum in self.fragments.values()]
+        with atomic_path(self.path) as temporary:
+            text = json.dumps({"format": FORMAT, "version": __version__, **content, "fragments": listed})
+            temporary.write_text(text + "\n", encoding="utf-8")
+
+    def has(self, fragment: Fragment) -> bool:
+        """Return whether a fragment is done, and unchanged since."""
+        return fragment.name in self.fragments and self.fragments[fragment.name][0] == fragment
+
+    def record(self, fragment: Fragment, checksum: str, seconds: float) -> None:
+        """Note that a fragment is done."""
+        self.fragments[fragment.name] = (fragment, checksum)
+        self.seconds += seconds
+        self.save()
+
+    def arrange(self, planned: list[Fragment]) -> list[Fragment]:
+        """Put the fragments in the order of the source; return those that it no longer has, which are forgotten."""
+        names = [fragment.name for fragment in planned]
+        gone = [fragment for name, (fragment, _) in self.fragments.items() if name not in set(names)]
+        self.fragments = {name: self.fragments[name] for name in names}
+        self.save()
+        return gone
+
+    @property
+    def done(self) -> list[Fragment]:
+        """The fragments that are done."""
+        return [fragment for fragment, _ in self.fragments.values()]
+
+    @property
+    def rows(self) -> int:
+        """How many rows are done."""
+        return sum(fragment.rows for fragment in self.done)
+
+    def status(self) -> dict[str, Any]:
+        """Return what a person wants to know while a conversion runs."""
+        rate = self.rows / self.seconds if self.seconds else 0.0
+        left = max(0, self.total - self.rows) if self.state == "converting" else 0
+        return {
+            "state": self.state, "source": self.source, "sink": self.sink, "model": self.model, "column": self.column,
+            "dtype": self.dtype, "rows": self.rows, "total": self.total, "fragments": len(self.fragments),
+            "rows_per_second": round(rate, 1), "seconds_left": round(left / rate, 1) if rate else None,
+            "switched": self.name or None,
+        }  # fmt: skip
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Refuse a second process that works on the same conversion."""
+        place = self.path.with_name(f".{self.path.name}.lock")
+        descriptor = os.open(place, os.O_CREAT | os.O_RDWR, 0o666)
+        try:
+            if not lock(descriptor, wait=False) or not is_same_file(descriptor, place):
+                raise FippError(f"another process works on {self.sink} at this moment")
+            # Another process may have worked on it since it was read.
+            vars(self).update(vars(Manifest.load(self.path)))
+            yield
+            place.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
+
+
+def _listed(fragment: Fragment) -> list[Any]:
+    return [fragment.name, fragment.after, fragment.last, fragment.rows, fragment.version]

@@ -1,0 +1,216 @@
+"""The rows of files, folders and patterns, in order; and how tables in Parquet, Arrow and Feather are read."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from fipp.exceptions import FippError
+from fipp.io import explained
+from fipp.stores._matrices import MATRICES, FileKind
+from fipp.stores._store import BATCH_ROWS, Fragment, pyarrow
+
+_STREAM_BYTES = 1 << 20
+
+
+class FileStore:
+    """The rows of one file, of a folder or of all files that match a pattern, in the order of their names."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.root, self.paths = _find_files(address)
+        self.suffix = self.paths[0].suffix.lower()
+        self._kind = KINDS[self.suffix]
+
+    def schema(self) -> Any:
+        """Return the Arrow schema of the rows."""
+        return self._explained(self.paths[0], self._kind.schema)
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        return sum(self._explained(path, self._kind.count) for path in self.paths)
+
+    def plan(self, rows: int, done: Sequence[Fragment] = ()) -> Iterator[Fragment]:
+        """Yield ranges of rows, none of which spans two files; a file's size and time are the version."""
+        _, paths = _find_files(self.address)
+        for path in paths:
+            status = path.stat()
+            version = f"{status.st_size}.{status.st_mtime_ns}"
+            count = self._explained(path, self._kind.count)
+            place = path.relative_to(self.root).as_posix()
+            stem = place[: -len(path.suffix)]
+            for start in range(0, max(count, 1), rows):
+                stop = min(count, start + rows)
+                name = stem if stop - start == count else f"{stem}.{start:012d}"
+                yield Fragment(name, [place, start], [place, stop], stop - start, version)
+
+    def scan(self, fragments: Iterable[Fragment]) -> Iterator[tuple[Fragment, Any]]:
+        """Yield each fragment with its record batches; neighbouring fragments are read on without a new start."""
+        reached: list[Any] = []
+        rows = _Rows(iter(()))
+        schema = self.schema()
+        for fragment in fragments:
+            if fragment.after != reached:
+                path = self.root / fragment.after[0]
+                self._check_columns(path, schema)
+                rows = _Rows(self._batches(path, fragment.after[1]))
+            reached = fragment.last
+            left = fragment.rows
+            while left:
+                batch = rows.take(min(left, BATCH_ROWS))
+                left -= len(batch)
+                yield fragment, batch
+            if fragment.rows == 0:
+                yield fragment, pyarrow().RecordBatch.from_pylist([], schema)
+
+    def _batches(self, path: Path, start: int) -> Iterator[Any]:
+        arrow = pyarrow()
+        with explained(path, f"cannot be read as {self._kind.description}", arrow.ArrowException, OSError, ValueError):
+            yield from self._kind.batches(path, start)
+
+    def _explained(self, path: Path, ask: Callable[[Path], Any]) -> Any:
+        arrow = pyarrow()
+        with explained(path, f"cannot be read as {self._kind.description}", arrow.ArrowException, OSError, ValueError):
+            return ask(path)
+
+    def _check_columns(self, path: Path, schema: Any) -> None:
+        if not self._explained(path, self._kind.schema).equals(schema):
+            raise FippError(f"{path} has other columns, or columns of other types, than {self.paths[0]}")
+
+
+class _Rows:
+    """Takes as many rows as are asked for from record batches of any size."""
+
+    def __init__(self, batches: Iterator[Any]) -> None:
+        self._batches = batches
+        self._held: Any = None
+
+    def take(self, count: int) -> Any:
+        """Return the next ``count`` rows as one record batch."""
+        parts, missing = [], count
+        while missing:
+            if self._held is None or not len(self._held):
+                self._held = next(self._batches, None)
+                if self._held is None:
+                    raise FippError("a file of the source became shorter while it was read")
+            part = self._held.slice(0, missing)
+            self._held = self._held.slice(len(part))
+            missing -= len(part)
+            parts.append(part)
+        if len(parts) == 1:
+            return parts[0]
+        return pyarrow().Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+
+def _find_files(address: str) -> tuple[Path, list[Path]]:
+    """Return a folder and the files in it that an address names, in order."""
+    path = Path(address)
+    if path.is_dir():
+        root = path
+        found = [each for each in path.rglob("*") if each.is_file() and _is_visible(each.relative_to(path))]
+        found = [each for each in found if each.suffix.lower() in KINDS]
+    elif glob.has_magic(address) and not path.exists():
+        root = Path(*_before_magic(path.parts))
+        found = [Path(each) for each in glob.glob(address, recursive=True) if os.path.isfile(each)]
+    else:
+        root, found = path.parent, [path]
+        if not path.exists():
+            raise FippError(f"there is no file {path}")
+    unknown = [each for each in found if each.suffix.lower() not in KINDS]
+    if unknown or not found:
+        known = ", ".join(KINDS)
+        raise FippError(f"{unknown[0] if unknown else address} is no store that fipp knows: files end in {known}")
+    kinds = {each.suffix.lower() for each in found}
+    if len(kinds) > 1:
+        raise FippError(f"{address} has files of several kinds ({', '.join(sorted(kinds))}): name one of them")
+    return root, sorted(found, key=lambda each: each.as_posix())
+
+
+def _is_visible(path: Path) -> bool:
+    return not any(part.startswith((".", "_")) for part in path.parts) and not path.name.endswith(".ids.npy")
+
+
+def _before_magic(parts: tuple[str, ...]) -> list[str]:
+    magic = next(place for place, part in enumerate(parts) if glob.has_magic(part))
+    return list(parts[:magic])
+
+
+# Parquet
+
+
+def _parquet(path: Path) -> Any:
+    # A buffered stream reads pages one after the other instead of a whole row group.
+    return pyarrow("pyarrow.parquet").ParquetFile(path, buffer_size=_STREAM_BYTES, pre_buffer=False)
+
+
+def _parquet_schema(path: Path) -> Any:
+    with _parquet(path) as file:
+        return file.schema_arrow
+
+
+def _parquet_count(path: Path) -> int:
+    with _parquet(path) as file:
+        return int(file.metadata.num_rows)
+
+
+def _parquet_batches(path: Path, start: int) -> Iterator[Any]:
+    with _parquet(path) as file:
+        groups = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+        ends = list(accumulate(groups))
+        first = next((group for group, end in enumerate(ends) if end > start), len(groups))
+        skipped = start - (ends[first - 1] if first else 0)
+        wanted = list(range(first, len(groups)))
+        for batch in file.iter_batches(BATCH_ROWS, row_groups=wanted, use_threads=False):
+            if skipped >= len(batch):
+                skipped -= len(batch)
+                continue
+            yield batch.slice(skipped)
+            skipped = 0
+
+
+# Arrow and Feather: the file format, or the stream format that some programs write under the same name
+
+
+def _arrow_reader(file: Any) -> Any:
+    ipc = pyarrow("pyarrow.ipc")
+    try:
+        return ipc.open_file(file)
+    except pyarrow().ArrowInvalid:
+        file.seek(0)
+        return ipc.open_stream(file)
+
+
+def _arrow_batches(path: Path, start: int = 0) -> Iterator[Any]:
+    with pyarrow().OSFile(str(path)) as file, _arrow_reader(file) as reader:
+        count = getattr(reader, "num_record_batches", None)
+        batches = reader if count is None else (reader.get_batch(number) for number in range(count))
+        for batch in batches:
+            if start >= len(batch):
+                start -= len(batch)
+                continue
+            yield batch.slice(start)
+            start = 0
+
+
+def _arrow_count(path: Path) -> int:
+    return sum(map(len, _arrow_batches(path)))
+
+
+def _arrow_schema(path: Path) -> Any:
+    with pyarrow().OSFile(str(path)) as file, _arrow_reader(file) as reader:
+        return reader.schema
+
+
+TABLES = {
+    ".parquet": FileKind("Parquet", _parquet_schema, _parquet_count, _parquet_batches),
+    ".pq": FileKind("Parquet", _parquet_schema, _parquet_count, _parquet_batches),
+    ".arrow": FileKind("Arrow", _arrow_schema, _arrow_count, _arrow_batches),
+    ".ipc": FileKind("Arrow", _arrow_schema, _arrow_count, _arrow_batches),
+    ".feather": FileKind("Feather", _arrow_schema, _arrow_count, _arrow_batches),
+}
+KINDS: Mapping[str, FileKind] = {**TABLES, **MATRICES}
+"""The kinds of files by their suffix."""

@@ -1,0 +1,190 @@
+"""Converted rows in files: a folder with one file per fragment, or one file that is put together at the end."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from fipp.exceptions import FippError
+from fipp.io import explain_failure, flush_folder
+from fipp.stores._columns import is_vector
+from fipp.stores._files import KINDS
+from fipp.stores._store import Fragment, Store, digest_of_file, pyarrow
+from fipp.stores._writers import check_writable, write_rows
+
+
+class _Files:
+    """What a folder and a file share: fragments are collected beside the place, and a name may be a link to it."""
+
+    copies = 1
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.path = Path(address.rstrip("/") or "/")
+        self.staging = self.path.with_name(self.path.name + ".partial")
+        self.suffix = ".arrow"
+        self._schema: Any = None
+
+    def exists(self) -> bool:
+        """Return whether there is already something under this name."""
+        return self.path.exists()
+
+    def create(self, schema: Any, source: Store, rows: int) -> None:
+        """Make a folder for the fragments beside the place, and see whether they will fit on the disk."""
+        self.open(schema, source)
+        if not self.path.parent.is_dir():
+            raise FippError(f"cannot write {self.path}: the folder {self.path.parent} does not exist")
+        with explain_failure(self.staging):
+            shutil.rmtree(self.staging, ignore_errors=True)
+            needed = self.copies * rows * sum(_width(field.type) for field in schema)
+            free = shutil.disk_usage(self.path.parent).free
+            if needed > free:
+                raise FippError(f"{self.path} needs about {needed:,} bytes, but only {free:,} are free on its disk")
+            self.staging.mkdir()
+
+    def open(self, schema: Any, source: Store) -> None:
+        """Go on with what `create` began."""
+        self._schema = schema
+
+    def write(self, fragment: Fragment, batches: Iterable[Any]) -> str:
+        """Write a fragment whole or not at all, instead of what was there before, and return its checksum."""
+        path = self._piece(self.staging, fragment.name)
+        with explain_failure(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_rows(path, self._schema, batches, fragment.rows)
+        return digest_of_file(path)
+
+    def remove(self, fragment: Fragment) -> None:
+        """Remove a fragment that the source no longer has."""
+        self._piece(self.staging, fragment.name).unlink(missing_ok=True)
+
+    def _piece(self, folder: Path, name: str) -> Path:
+        path = folder / f"{name}{self.suffix}"
+        if folder.resolve() not in path.resolve().parents:
+            raise FippError(f"the fragment {name!r} would be written outside of {folder}")
+        return path
+
+    def before(self, name: str) -> str:
+        """Return where a symbolic link points, or nothing if there is none."""
+        link = Path(name)
+        if link.exists() and not link.is_symlink():
+            raise FippError(
+                f"{link} is not a symbolic link, and nothing but a link can be switched in one step: rename it, and "
+                f"let {link} be a link to the new name"
+            )
+        return os.readlink(link) if link.is_symlink() else ""
+
+    def switch(self, name: str) -> None:
+        """Let a symbolic link point here, in one step."""
+        _link(Path(name), os.path.relpath(self.path, Path(name).absolute().parent))
+
+    def switch_back(self, name: str, before: str) -> None:
+        """Let the link point where it pointed before."""
+        if before:
+            _link(Path(name), before)
+        else:
+            Path(name).unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Remove what is not needed any more once everything is in its place."""
+        shutil.rmtree(self.staging, ignore_errors=True)
+
+    def discard(self) -> None:
+        """Remove everything that was written."""
+        self.tidy()
+        if self.path.is_dir():
+            shutil.rmtree(self.path)
+        else:
+            self.path.unlink(missing_ok=True)
+
+
+class FolderSink(_Files):
+    """A folder with one file per fragment, of the same kind as the source's files, or Parquet."""
+
+    def open(self, schema: Any, source: Store) -> None:
+        """Go on with what `create` began."""
+        super().open(schema, source)
+        self.suffix = getattr(source, "suffix", ".parquet")
+        check_writable(self.path / f"fragment{self.suffix}", schema)
+
+    def finish(self, fragments: Sequence[Fragment], checksums: dict[str, str]) -> dict[str, str]:
+        """Rename the folder; the checksums of its files stay the same."""
+        if self.staging.exists():
+            with explain_failure(self.path):
+                os.rename(self.staging, self.path)
+                flush_folder(self.path.parent)
+        return checksums
+
+    def checksum(self, name: str, fragment: Fragment | None) -> str:
+        """Return the checksum of a file, or nothing if it is gone."""
+        path = self._piece(self.path, name)
+        return digest_of_file(path) if path.exists() else ""
+
+    def read(self, fragment: Fragment, offset: int) -> Iterator[Any]:
+        """Yield the rows of a fragment."""
+        yield from KINDS[self.suffix].batches(self._piece(self.path, fragment.name), 0)
+
+
+class FileSink(_Files):
+    """One file, which is put together from the fragments at the end."""
+
+    copies = 2
+
+    def exists(self) -> bool:
+        """Return whether there is already something under this name, or beside a matrix, where its ids will be."""
+        return any(path.exists() for path in (self.path, *self._beside()))
+
+    def discard(self) -> None:
+        """Remove everything that was written."""
+        super().discard()
+        for path in self._beside():
+            path.unlink(missing_ok=True)
+
+    def _beside(self) -> list[Path]:
+        is_matrix = self.path.suffix.lower() == ".npy"
+        return [self.path.with_suffix(suffix) for suffix in (".ids.npy", ".txt")] if is_matrix else []
+
+    def open(self, schema: Any, source: Store) -> None:
+        """Go on with what `create` began."""
+        super().open(schema, source)
+        check_writable(self.path, schema)
+
+    def finish(self, fragments: Sequence[Fragment], checksums: dict[str, str]) -> dict[str, str]:
+        """Write the file; its own checksum takes the place of those of the fragments."""
+        pieces = (self._piece(self.staging, fragment.name) for fragment in fragments)
+        batches = (batch for piece in pieces for batch in KINDS[self.suffix].batches(piece, 0))
+        write_rows(self.path, self._schema, batches, sum(fragment.rows for fragment in fragments))
+        return {self.path.name: digest_of_file(self.path)}
+
+    def checksum(self, name: str, fragment: Fragment | None) -> str:
+        """Return the checksum of the file, or nothing if it is gone."""
+        return digest_of_file(self.path) if self.path.exists() else ""
+
+    def read(self, fragment: Fragment, offset: int) -> Iterator[Any]:
+        """Yield the rows of a fragment."""
+        left = fragment.rows
+        for batch in KINDS[self.path.suffix.lower()].batches(self.path, offset):
+            yield batch.slice(0, left)
+            left -= min(left, len(batch))
+            if not left:
+                return
+
+
+def _width(kind: Any) -> int:
+    """Return about how many bytes a value of a type takes; those of text are not known."""
+    if is_vector(kind) and pyarrow().types.is_fixed_size_list(kind):
+        return int(kind.list_size * kind.value_type.byte_width)
+    return 8
+
+
+def _link(link: Path, target: str) -> None:
+    """Make a symbolic link, or replace one, in one step."""
+    temporary = link.with_name(f".{link.name}.{secrets.token_hex(6)}")
+    with explain_failure(link):
+        temporary.symlink_to(target)
+        os.replace(temporary, link)
+        flush_folder(link.absolute().parent)

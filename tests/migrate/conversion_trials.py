@@ -1,0 +1,161 @@
+"""Conversions that are killed at random moments and resumed.
+
+    python tests/migrate/conversion_trials.py 5 [seed]
+
+Each conversion runs in a forked process that kills itself before a random line of the code that reads, converts, writes
+and records. What was counted is printed as JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fipp import Ridge
+from fipp.migrate import Conversion
+from fipp.stores import _outputs
+
+ROWS, FRAGMENT = 700, 100
+_TRACED = ("fipp/stores/", "fipp/migrate/_", "fipp/io/_atomic")
+SINKS = ("new/", "new.parquet", "new.npy")
+
+
+def make(folder: Path) -> None:
+    """Write a model and two Parquet files."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 5)).astype(np.float32)
+    Ridge().fit(X, X @ rng.standard_normal((5, 7))).save(folder / "model.fipp")
+    (folder / "old").mkdir()
+    for part, start in (("a", 0), ("b", ROWS // 2)):
+        vectors = rng.standard_normal((ROWS // 2, 5)).astype(np.float32)
+        column = pa.FixedSizeListArray.from_arrays(vectors.ravel(), 5)
+        table = pa.table({"id": np.arange(start, start + ROWS // 2), "vector": column})
+        pq.write_table(table, folder / "old" / f"{part}.parquet", row_group_size=130)
+
+
+def convert(folder: Path, sink: str) -> None:
+    """Start a conversion, or go on with one, and note every fragment that is written whole."""
+    write = _outputs._Files.write
+
+    def noted(self, fragment, batches):
+        checksum = write(self, fragment, batches)
+        with open(folder / "log", "a") as log:
+            log.write(fragment.name + "\n")
+        return checksum
+
+    _outputs._Files.write = noted
+    place = str(folder) + "/" + sink
+    try:
+        if (folder / f"{sink.rstrip('/')}.migration.json").exists():
+            conversion = Conversion.load(place)
+        else:
+            old = str(folder / "old")
+            conversion = Conversion.start(folder / "model.fipp", old, place, fragment_rows=FRAGMENT)
+        conversion.run()
+    finally:
+        _outputs._Files.write = write
+
+
+class Moments:
+    """Counts the lines of the code that matters, and kills the process at one of them."""
+
+    def __init__(self, moment: int | None = None) -> None:
+        self.seen, self._moment = 0, moment
+
+    def trace(self, frame, event: str, argument: object):
+        if not any(part in frame.f_code.co_filename for part in _TRACED):
+            return None
+        if event == "line":
+            self.seen += 1
+            if self.seen == self._moment:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return self.trace
+
+
+def killed(work: Callable[[], None], moment: int | None) -> bool:
+    """Run work in a forked process that is killed at a moment; return whether it was."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            sys.settrace(Moments(moment).trace)
+            work()
+            code = 0
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        finally:
+            os._exit(code)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert ended in (0, -signal.SIGKILL), f"exit code {ended}"
+    return ended != 0
+
+
+def contents(folder: Path, sink: str) -> dict[str, str]:
+    """Return the digests of everything that is there under the sink's name, and of what must not be left."""
+    found = [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] != "old"]
+    found = [path for path in found if path.name not in ("log", "model.fipp") and not path.name.endswith(".json")]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(found)}
+
+
+def reset(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.name not in ("old", "model.fipp"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def trial(kills: int, seed: int = 0) -> dict[str, int]:
+    """Kill so many conversions, some of them more than once before they end."""
+    chance = random.Random(seed)
+    counts = {"kills": 0, "conversions": 0, "fragments done again": 0, "most fragments done again by a kill": 0}
+    counts |= {"different results": 0, "failures": 0}
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as name:
+        folder = Path(name)
+        make(folder)
+        undisturbed, lines, fragments = {}, {}, {}
+        for sink in SINKS:
+            moments = Moments()
+            sys.settrace(moments.trace)
+            convert(folder, sink)
+            sys.settrace(None)
+            undisturbed[sink], lines[sink] = contents(folder, sink), moments.seen
+            fragments[sink] = len((folder / "log").read_text().split())
+            reset(folder)
+        while counts["kills"] < kills:
+            sink = SINKS[counts["conversions"] % len(SINKS)]
+            kills_here, ended = 0, False
+            while not ended:
+                more = counts["kills"] + kills_here < kills
+                moment = chance.randint(1, lines[sink]) if more else None
+                ended = not killed(lambda sink=sink: convert(folder, sink), moment)
+                kills_here += not ended
+            again = len((folder / "log").read_text().split()) - fragments[sink]
+            counts["kills"] += kills_here
+            counts["conversions"] += 1
+            counts["fragments done again"] += again
+            if kills_here:
+                worst = -(-again // kills_here)
+                counts["most fragments done again by a kill"] = max(
+                    counts["most fragments done again by a kill"], worst
+                )
+                counts["failures"] += again > kills_here
+            different = contents(folder, sink) != undisturbed[sink]
+            counts["different results"] += different
+            counts["failures"] += different
+            reset(folder)
+    return counts
+
+
+if __name__ == "__main__":
+    print(json.dumps(trial(*map(int, sys.argv[1:]))))
