@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -145,7 +145,7 @@ class KernelRidge(BaseAligner):
             self.landmarks_ = X_s[np.sort(drawn)]
         else:
             self.landmarks_ = np.empty((0, d1), np.float32)
-        problem = _Problem.of(*self._features(X_s))
+        problem = self._problem(X_s)
         steps()
         best = max(self._solutions(problem, X_s, X_t), key=lambda solution: round(solution.cosine, 12))
         self.prior_, self.ridge_, self.held_out_cosine_ = best.prior, best.ridge, best.cosine
@@ -170,14 +170,16 @@ class KernelRidge(BaseAligner):
             base = X_s if prior == "identity" else np.zeros(1, np.float32)
             yield problem.solve(X_t - base, X_t, penalties, prior)
 
-    def _features(self, X_s: NDArray[np.float32]) -> tuple[NDArray, NDArray]:
-        """Return features F whose inner products are the kernel, Nyström's with few landmarks, and T: F = kT."""
+    def _problem(self, X_s: NDArray[np.float32]) -> _Problem:
+        """Return the problem in features whose inner products are the kernel: Nyström's with few landmarks."""
         if self.kernel == "linear":
-            return X_s, np.eye(X_s.shape[1])
+            return _Problem.of(X_s, np.eye(X_s.shape[1]))
+        if len(self.landmarks_) == len(X_s):
+            return _Problem.of_kernel(self._kernel(X_s))
         values, vectors = np.linalg.eigh(self._kernel(self.landmarks_).astype(np.float64))
         kept = values > _SMALLEST * values[-1]
         T = vectors[:, kept] / np.sqrt(values[kept])
-        return self._kernel(X_s) @ T, T
+        return _Problem.of(self._kernel(X_s) @ T, T)
 
     def _kernel(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return k(x, l) of each row with each landmark."""
@@ -276,7 +278,19 @@ class _Problem(NamedTuple):
 
     @classmethod
     @single_threaded_blas
+    def of_kernel(cls, K: NDArray[np.float32]) -> _Problem:
+        """Return the problem of a kernel between all pairs, whose centred features are its centred eigenvectors."""
+        mean = K.mean(axis=0, dtype=np.float64)
+        values, U = np.linalg.eigh(K - mean - mean[:, None] + mean.mean())
+        kept = values > _SMALLEST * max(values[-1], np.finfo(np.float32).tiny)
+        values, U = values[kept], U[:, kept]
+        T = U / np.sqrt(values)
+        return cls(U * np.sqrt(values), values, T, mean @ T)
+
+    @classmethod
+    @single_threaded_blas
     def of(cls, F: NDArray[np.float32], T: NDArray[np.float64]) -> _Problem:
+        """Return the problem of features F = kT, in the basis in which they do not correlate."""
         mean = F.mean(axis=0, dtype=np.float64)
         centred = F - mean
         squared, V = np.linalg.eigh(centred.T @ centred)
@@ -290,17 +304,31 @@ class _Problem(NamedTuple):
         offset = R.mean(axis=0, dtype=np.float64)
         R = R - offset
         cross, scale = self.projected.T @ R, float(self.squared.mean()) if len(self.squared) else 0.0
-        gold, squares, best = unit_rows(Y), np.square(self.projected), None
-        for ridge in penalties:
+        gold, squares = unit_rows(Y), np.square(self.projected)
+
+        def left_over(ridge: float) -> tuple[NDArray, NDArray, NDArray]:
             shrunk = 1 / (self.squared + ridge * scale)
             W = cross * shrunk[:, None]
+            return shrunk, W, R - self.projected @ W
+
+        def cosine(ridge: float) -> float:
+            shrunk, _, residuals = left_over(ridge)
             # Leaving a pair out divides its residual by 1 − h, where h is its leverage.
-            kept_out = 1 - squares @ shrunk - 1 / len(Y)
-            missed = (R - self.projected @ W) / np.maximum(kept_out, _SMALLEST)[:, None]
-            cosine = float(np.einsum("ij,ij->i", unit_rows(Y - missed), gold).mean(dtype=np.float64))
-            if best is None or round(cosine, 12) > round(best.cosine, 12):
-                factors = (self.projected * np.sqrt(shrunk)).astype(np.float32)
-                left_out = LeftOut(Y, (R - self.projected @ W).astype(np.float32), factors)
-                best = _Solution(prior, float(ridge), cosine, self.TV @ W, offset - self.mean @ W, left_out)
-        assert best is not None
-        return best
+            missed = residuals / np.maximum(1 - squares @ shrunk - 1 / len(Y), _SMALLEST)[:, None]
+            return float(np.einsum("ij,ij->i", unit_rows(Y - missed), gold).mean(dtype=np.float64))
+
+        ridge, reached = _best_of(penalties, cosine)
+        shrunk, W, residuals = left_over(ridge)
+        left_out = LeftOut(Y, residuals.astype(np.float32), (self.projected * np.sqrt(shrunk)).astype(np.float32))
+        return _Solution(prior, ridge, reached, self.TV @ W, offset - self.mean @ W, left_out)
+
+
+def _best_of(penalties: Sequence[float], score: Callable[[float], float]) -> tuple[float, float]:
+    """Return the penalty with the highest score, and that score: every fourth is tried, then those beside the best."""
+    scores: dict[int, float] = {}
+    candidates: Iterable[int] = range(0, len(penalties), 4)
+    for step in (2, 1, 0):
+        scores |= {at: round(score(penalties[at]), 12) for at in candidates if at not in scores}
+        best = max(scores, key=lambda at: (scores[at], -at))
+        candidates = [at for at in (best - step, best + step) if 0 <= at < len(penalties)]
+    return float(penalties[best]), scores[best]
