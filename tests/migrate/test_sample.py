@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fipp import FippError, FippWarning
+from fipp.io import read_whole
 from fipp.migrate import PairedSample
 
 
@@ -116,6 +117,29 @@ class TestFiles:
         sample = PairedSample.load(tmp_path / "both.feather", queries=queries)
         assert np.array_equal(sample.new, new) and sample.gold[1].tolist() == [2, 3]
 
+    def test_a_folder_of_parquet_files_is_one_table(self, sides, arrow, tmp_path):
+        from pyarrow import parquet
+
+        old, new = sides
+        for part in range(2):
+            rows = np.arange(200 * part, 200 * part + 200)
+            parquet.write_table(self.table(arrow, old[rows], rows), tmp_path / f"{part}.parquet")
+        (tmp_path / "_metadata.parquet").write_text("not of the data")
+        sample = PairedSample.load(tmp_path, self.table(arrow, new, np.arange(400)))
+        assert np.array_equal(sample.old, old) and sample.ids.tolist() == list(range(400))
+        with pytest.raises(FippError, match="no Parquet files"):
+            PairedSample.load(tmp_path / "0.parquet", (tmp_path / "empty").mkdir() or tmp_path / "empty")
+
+    def test_a_small_file_cannot_take_all_memory(self, arrow, tmp_path):
+        from pyarrow import parquet
+
+        path = tmp_path / "bomb.parquet"
+        text = arrow.DictionaryArray.from_arrays(arrow.array(np.zeros(40_000, np.int32)), ["x" * 10_000])
+        parquet.write_table(arrow.table({"id": np.arange(40_000), "text": text}), path)
+        assert path.stat().st_size < 1_000_000
+        with pytest.raises(FippError, match="memory"):
+            read_whole(path, max_bytes=50_000_000)
+
     def test_npy_with_ids_beside_it(self, sides, tmp_path):
         old, new = sides
         np.save(tmp_path / "old.npy", old)
@@ -134,7 +158,7 @@ class TestFiles:
     def test_files_that_are_no_tables_are_refused(self, arrow, tmp_path):
         path = tmp_path / "x.parquet"
         path.write_text("nothing of the kind")
-        with pytest.raises(FippError, match="cannot be read"):
+        with pytest.raises(FippError, match="cannot read it"):
             PairedSample.load(path, path)
         with pytest.raises(FippError, match="does not exist"):
             PairedSample.load(tmp_path / "none.parquet")

@@ -77,12 +77,19 @@ def _read_npy(path: Path) -> ItemTable:
 
 
 def _open_arrow(path: Path) -> Any:
-    arrow, dataset = _pyarrow(), require("pyarrow.dataset", "a table of vectors", extra="arrow")
-    kinds = {".arrow": "ipc", ".feather": "feather", ".ipc": "ipc"}
+    """Return a file, or all Parquet files of a folder, as one table, decoded by a process with bounded memory."""
+    from fipp.io import read_whole
+
+    arrow = _pyarrow()
+    if not path.is_dir():
+        return read_whole(path)
+    parts = [part for part in sorted(path.rglob("*.parquet")) if not part.name.startswith((".", "_"))]
+    if not parts:
+        raise FippError(f"{path} has no Parquet files in it")
     try:
-        return dataset.dataset(path, format=kinds.get(path.suffix.lower(), "parquet")).to_table()
-    except (arrow.ArrowException, OSError, ValueError) as error:
-        raise FippError(f"{path} cannot be read as Parquet, Arrow or .npy: {error}") from None
+        return arrow.concat_tables([read_whole(part) for part in parts])
+    except arrow.ArrowInvalid as error:
+        raise FippError(f"the files of {path} have different columns: {error}") from None
 
 
 def _from_arrow(table: Any, name: str, id_column: str | None) -> ItemTable:

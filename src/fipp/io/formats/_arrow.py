@@ -7,8 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -69,6 +69,47 @@ def read_arrow(path: Path, options: Options) -> Table:
 
 def decoded(path: Path, budget: Budget) -> Generator[Batch, None, None]:
     """Yield the batches of a table from a process of its own."""
+    with _child(path, budget) as stream:
+        while (batch := _next_batch(stream, budget)) is not None:
+            yield batch
+
+
+def read_whole(path: Path, max_bytes: int | float | str | None = None) -> Any:
+    """Return a Parquet, Arrow or Feather file with all its columns as a `pyarrow.Table`, decoded within ``max_bytes``.
+
+    None is half of the machine's memory.
+    """
+    check_readable(path)
+    budget, arrow = Budget(path, max_bytes), _pyarrow()
+    with _child(path, budget, _arrow_child.WHOLE) as stream:
+        counted = _Counted(stream, budget)
+        try:
+            return arrow.ipc.open_stream(counted).read_all()
+        except arrow.ArrowInvalid:  # the process ended early, and says why when its stream is closed
+            stream.read()
+    raise FippError(f"{path} is damaged: its decoded stream ended early")
+
+
+class _Counted:
+    """A stream for pyarrow, which says beforehand how much it reads."""
+
+    def __init__(self, stream: IO[bytes], budget: Budget) -> None:
+        self._stream, self._budget = stream, budget
+        self.closed = False
+
+    def read(self, size: int = -1) -> bytes:
+        self._budget.expect(max(size, 0))
+        found = self._stream.read(size)
+        self._budget.take(len(found))
+        return found
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@contextmanager
+def _child(path: Path, budget: Budget, *arguments: str) -> Iterator[IO[bytes]]:
+    """Decode a file in a process of its own; what that writes is yielded as a stream."""
     if importlib.util.find_spec("pyarrow") is None:
         _pyarrow()  # says what to install
     environment = {
@@ -79,7 +120,7 @@ def decoded(path: Path, budget: Budget) -> Generator[Batch, None, None]:
         "MALLOC_ARENA_MAX": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
-    command = [sys.executable, _arrow_child.__file__, str(path.absolute()), str(budget.max_bytes)]
+    command = [sys.executable, _arrow_child.__file__, str(path.absolute()), str(budget.max_bytes), *arguments]
     with (
         tempfile.TemporaryFile() as complaints,
         subprocess.Popen(
@@ -88,8 +129,7 @@ def decoded(path: Path, budget: Budget) -> Generator[Batch, None, None]:
     ):
         assert child.stdout is not None
         try:
-            while (batch := _next_batch(child.stdout, budget)) is not None:
-                yield batch
+            yield child.stdout
         except BaseException:  # the caller has all that it wants, or was interrupted
             child.kill()
             raise

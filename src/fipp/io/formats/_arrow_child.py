@@ -6,8 +6,8 @@ allocation that exceeds it fails, and nothing that happens here can harm the pro
 limit; macOS and Windows have none that holds.
 
 This file is a script that imports nothing of fipp, so that it starts quickly. It writes one `Batch` after the other to
-standard output, each after a `HEADER`. If it refuses a file, it writes the reason to standard error and ends with the
-code `REFUSED`.
+standard output, each after a `HEADER`, or with the argument `WHOLE` every column as one uncompressed Arrow stream. If it
+refuses a file, it writes the reason to standard error and ends with the code `REFUSED`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import struct
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ HEADER = struct.Struct("<4q")
 """The numbers of rows, of vectors, of their dimensions, and of bytes of text."""
 
 REFUSED = 3
+WHOLE = "whole"
 GOOD, NULL, RAGGED = 0, 1, 2
 """The states of a row: it has a vector, none, or one of another length."""
 
@@ -66,10 +67,9 @@ def main() -> int:
     pyarrow.set_cpu_count(1)
     limit_memory(max_bytes + os.path.getsize(path) + _WORKING_BYTES)
     try:
-        for batch in decode(path, max_bytes):
-            sys.stdout.buffer.write(HEADER.pack(len(batch.states), *batch.matrix.shape, len(batch.text)))
-            for part in batch:
-                sys.stdout.buffer.write(part if isinstance(part, bytes) else part.tobytes())
+        write = _write_whole if WHOLE in sys.argv[3:] else _write_batches
+        with explained(path, max_bytes):
+            write(path, max_bytes)
         sys.stdout.buffer.flush()
     except RefusedError as error:
         sys.stderr.write(f"{error}\n")
@@ -89,18 +89,62 @@ def limit_memory(more: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size + more, size + more))
 
 
-def decode(path: str, max_bytes: int) -> Iterator[Batch]:
-    """Yield the rows of a table; raise a RefusedError if that is not possible."""
+@contextmanager
+def explained(path: str, max_bytes: int) -> Iterator[None]:
+    """Raise a RefusedError for whatever pyarrow says about a file."""
     import pyarrow
 
     try:
-        yield from _decode(path, max_bytes)
+        yield
     except (RefusedError, BrokenPipeError):
         raise
     except (MemoryError, pyarrow.ArrowMemoryError) as error:
         raise RefusedError(_too_large(path, max_bytes)) from error
     except (pyarrow.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
         raise RefusedError(f"{path} is damaged, or pyarrow cannot read it: {error}"[:2000]) from error
+
+
+def _write_batches(path: str, max_bytes: int) -> None:
+    for batch in decode(path, max_bytes):
+        sys.stdout.buffer.write(HEADER.pack(len(batch.states), *batch.matrix.shape, len(batch.text)))
+        for part in batch:
+            sys.stdout.buffer.write(part if isinstance(part, bytes) else part.tobytes())
+
+
+def _write_whole(path: str, _: int) -> None:
+    """Write every column of every row, checked and without dictionaries, as a stream that needs no decoding."""
+    import pyarrow as arrow
+
+    writer = None
+    for batch in _all_batches(path):
+        batch.validate(full=True)
+        columns = [
+            each.dictionary_decode() if arrow.types.is_dictionary(each.type) else each for each in batch.columns
+        ]
+        plain = arrow.record_batch(columns, names=batch.schema.names)
+        writer = writer or arrow.ipc.new_stream(sys.stdout.buffer, plain.schema)
+        writer.write_batch(plain)
+    if writer is None:
+        raise RefusedError(f"{path} has no rows")
+    writer.close()
+
+
+def _all_batches(path: str) -> Iterator[Any]:
+    """Yield all columns of a table in small batches of rows."""
+    import pyarrow.parquet
+
+    if _opening(path).startswith(PARQUET_MARK):
+        with pyarrow.parquet.ParquetFile(path, buffer_size=1 << 20) as table:
+            yield from table.iter_batches(_BATCH_ROWS, use_threads=False)
+    else:
+        for _, whole in _ipc_batches(path):
+            yield from (whole.slice(start, _BATCH_ROWS) for start in range(0, whole.num_rows, _BATCH_ROWS))
+
+
+def decode(path: str, max_bytes: int) -> Iterator[Batch]:
+    """Yield the rows of a table; raise a RefusedError if that is not possible."""
+    with explained(path, max_bytes):
+        yield from _decode(path, max_bytes)
 
 
 def _decode(path: str, max_bytes: int) -> Iterator[Batch]:
@@ -116,27 +160,37 @@ def _decode(path: str, max_bytes: int) -> Iterator[Batch]:
 
 def _batches(path: str) -> Iterator[tuple[_Columns, Any]]:
     """Yield small batches of rows, and which columns to take."""
-    import pyarrow as arrow
-
-    with open(path, "rb") as file:
-        opening = file.read(8)
-    if opening.startswith(PARQUET_MARK):
+    if _opening(path).startswith(PARQUET_MARK):
         yield from _parquet_batches(path)
         return
+    columns = None
+    for schema, batch in _ipc_batches(path):
+        columns = columns or _Columns.choose(schema, path)
+        rows = _rows_per_batch(batch.nbytes / 4, batch.num_rows)
+        for start in range(0, batch.num_rows, rows):
+            yield columns, batch.slice(start, rows)
+
+
+def _opening(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(8)
+
+
+def _ipc_batches(path: str) -> Iterator[tuple[Any, Any]]:
+    """Yield the schema and each batch of an Arrow file or stream."""
+    import pyarrow as arrow
+
     options = arrow.ipc.IpcReadOptions(use_threads=False)
     with arrow.memory_map(path) as source:
-        if opening.startswith(FILE_MARK):
+        if _opening(path).startswith(FILE_MARK):
             reader = arrow.ipc.open_file(source, options=options)
             whole = (reader.get_batch(number) for number in range(reader.num_record_batches))
         else:
             reader = arrow.ipc.open_stream(source, options=options)
             whole = iter(reader)
-        columns = _Columns.choose(reader.schema, path)
         for batch in whole:
             batch.validate()
-            rows = _rows_per_batch(batch.nbytes / 4, batch.num_rows)
-            for start in range(0, batch.num_rows, rows):
-                yield columns, batch.slice(start, rows)
+            yield reader.schema, batch
 
 
 def _parquet_batches(path: str) -> Iterator[tuple[_Columns, Any]]:
