@@ -60,3 +60,13 @@ def test_mistakes_end_with_code_2(files, run):
     run("migrate", "fit", files["old"], files["new"], "--direction", "documents", "-o", files["model"])
     mistaken = run("transform", files["model"], files["old"], "-o", files["model"].with_suffix(".npy"))
     assert mistaken.exit_code == 2 and "is a migration between embedding models" in mistaken.stderr
+
+
+def test_export_writes_what_its_extension_says(files, run, tmp_path):
+    run("migrate", "fit", files["old"], files["new"], "--direction", "documents", "-o", files["model"])
+    done = run("migrate", "export", files["model"], "-o", tmp_path / "adapter.npz")
+    assert done.exit_code == 0 and "6 to 8 dimensions" in done.stdout and (tmp_path / "adapter.py").exists()
+    wrong = run("migrate", "export", files["model"], "-o", tmp_path / "adapter.pickle")
+    assert wrong.exit_code == 2 and "must end in .onnx" in wrong.stderr
+    not_one = run("migrate", "export", files["old"], "-o", tmp_path / "adapter.npz")
+    assert not_one.exit_code == 2 and "Traceback" not in not_one.stderr

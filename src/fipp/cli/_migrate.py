@@ -110,6 +110,35 @@ def fit(
     _console.show(_console.summary({"file": str(output), **migration_rows(migration)}))
 
 
+def export(
+    model: Annotated[Path, Argument(metavar="MIGRATION", help="A file that [bold]fipp migrate fit[/bold] wrote.")],
+    output: Annotated[
+        Path,
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A file that ends in .onnx, or in .npz for numpy, with the Python module that uses it beside it.",
+        ),
+    ],
+) -> None:
+    """Write a map for programs that do not have fipp, such as the service that embeds queries.
+
+    Scaling to unit length before the map, and to the length of the other model's vectors after it, is included. ONNX
+    has the input [bold]vectors[/bold] and the output [bold]mapped[/bold], one vector per row. Neither format checks
+    whether vectors are of the right model.
+    """
+    from fipp.migrate import Migration
+
+    _arguments.check_output(output, model)
+    migration = Migration.load(model)
+    written = migration.export(output)
+    _console.written.extend(written)
+    names = " and ".join(map(str, written))
+    sizes = f"{migration.source.dimensions} to {migration.target.dimensions} dimensions"
+    _console.show(f"{names}: {migration_rows(migration)['direction']}, {sizes}")
+
+
 def migration_rows(migration: Migration) -> dict[str, str]:
     """Return what is known of a migration, to be shown."""
     queries = f" and {migration.n_queries:,} queries" if migration.n_queries else ""

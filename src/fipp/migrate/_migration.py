@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from fipp.aligners import KernelRidge, below, from_model, to_model
 from fipp.exceptions import FippError, warn
 from fipp.io import MismatchError, Sizes, check_value, read_model, write_model
 from fipp.linalg import row_blocks, unit_rows
+from fipp.migrate._export import export
 from fipp.migrate._fingerprint import Fingerprint
 from fipp.migrate._maps import Direction, best_map
 from fipp.migrate._sample import PairedSample
@@ -248,6 +250,22 @@ class Migration:
             arrays, described[side] = getattr(self, side).to_state()
             tensors |= {f"{side}.{name}": array for name, array in arrays.items()}
         write_model(path, tensors, {**header, MIGRATION: described})
+
+    def export(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the map for programs that do not have fipp, with preprocessing included.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file that ends in ``.onnx``, which needs ``fipp[onnx]`` to write; or in ``.npz``, for numpy: the few lines
+            of Python that use it are written beside it. Neither checks whether vectors are of the right model.
+
+        Returns
+        -------
+        list of Path
+            The files that were written.
+        """
+        return export(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -118,9 +118,7 @@ def _write_whole(path: str, _: int) -> None:
     writer = None
     for batch in _all_batches(path):
         batch.validate(full=True)
-        columns = [
-            each.dictionary_decode() if arrow.types.is_dictionary(each.type) else each for each in batch.columns
-        ]
+        columns = [each.dictionary_decode() if arrow.types.is_dictionary(each.type) else each for each in batch.columns]
         plain = arrow.record_batch(columns, names=batch.schema.names)
         writer = writer or arrow.ipc.new_stream(sys.stdout.buffer, plain.schema)
         writer.write_batch(plain)
