@@ -47,6 +47,12 @@ def test_a_collection_is_converted_verified_switched_and_switched_back(place, ru
     assert not (place / "new").exists()
 
 
+def test_a_sample_is_written_for_the_new_model_to_embed(place, run):
+    done = run("migrate", "sample", "old", "-n", "60", "-o", "sample", "--text", "title", "--json")
+    assert json.loads(done.stdout) == {"path": "sample/old.parquet", "items": 60, "columns": ["id", "text", "vector"]}
+    assert "new.parquet" in run("migrate", "probe", "sample").stderr
+
+
 def test_what_is_wrong_is_found_and_the_exit_code_is_2(place, run):
     run("migrate", "convert", "v1-v2.fipp", "old", "new", "--dtype", "int8", "--quiet")
     piece = place / "new" / "1.parquet"

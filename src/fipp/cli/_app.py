@@ -247,6 +247,7 @@ _add(
 _add(
     migrate,
     {
+        "fipp migrate sample 'old/*.parquet' -n 2000 -o sample/": _migrate_data.sample,
         "fipp migrate convert v1-v2.fipp 'old/*.parquet' new/": _migrate_data.convert,
         "fipp migrate status new/ --json": _migrate_data.status,
         "fipp migrate resume new/": _migrate_data.resume,

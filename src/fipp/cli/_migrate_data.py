@@ -1,4 +1,4 @@
-"""`fipp migrate convert` and what belongs to it: status, resume, verify, switch and rollback."""
+"""`fipp migrate sample` and `convert`, and what belongs to it: status, resume, verify, switch and rollback."""
 
 from __future__ import annotations
 
@@ -31,11 +31,50 @@ _Manifest = Annotated[
 ]
 
 
+_Column = Annotated[str | None, Option(metavar="NAME", help="The column of vectors, if there are several.")]
+
+
+def sample(
+    source: _Source,
+    output: Annotated[Path, Option("--output", "-o", metavar="DIR", help="The folder to write the sample to.")],
+    n: Annotated[int, Option("-n", metavar="N", min=1, help="How many items.")] = 2000,
+    column: _Column = None,
+    key: Annotated[str | None, Option("--id", metavar="NAME", help="The column with the ids.")] = None,
+    text: Annotated[str | None, Option("--text", metavar="NAME", help="The column with the texts.")] = None,
+    random_state: _arguments.RandomState = 0,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
+) -> None:
+    """Draw items from all parts of a collection for the new model to embed.
+
+    The collection is read once, in constant memory. DIR/old.parquet has the ids, texts and old vectors of the items.
+    Embed the texts with the new model, write ids and vectors to DIR/new.parquet, and give DIR to
+    [bold]fipp migrate probe[/bold].
+    """
+    from fipp import migrate
+
+    report = _console.Reporter(quiet or as_json)
+    with report.progress("drawing") as progress:
+        table = migrate.draw(
+            source, n, column=column, id_column=key, text_column=text, random_state=random_state, progress=progress
+        )
+        path = migrate.write_sample(table, output)
+    _console.written.append(path)
+    if "text" not in table.column_names:
+        report.note("texts: the collection has none, or --text is needed to find them; the sample has ids only")
+    if as_json:
+        _console.show_json({"path": str(path), "items": len(table), "columns": table.column_names})
+        return
+    _console.show(
+        f"{path}: {len(table):,} items; embed them with the new model and write {path.with_name('new.parquet')}"
+    )
+
+
 def convert(
     model: Annotated[Path, Argument(metavar="MODEL", help="A model that fipp wrote.")],
     source: _Source,
     sink: _Sink,
-    column: Annotated[str | None, Option(metavar="NAME", help="The column of vectors, if there are several.")] = None,
+    column: _Column = None,
     key: Annotated[
         str | None, Option("--id", metavar="NAME", help="The column with the ids, which orders the rows of a database.")
     ] = None,

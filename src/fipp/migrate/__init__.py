@@ -2,6 +2,7 @@
 
 from fipp.migrate._batches import BatchConverter
 from fipp.migrate._convert import Conversion, manifest_path
+from fipp.migrate._draw import draw, write_sample
 from fipp.migrate._fingerprint import Fingerprint
 from fipp.migrate._forecast import Estimate
 from fipp.migrate._manifest import Manifest
@@ -22,6 +23,8 @@ __all__ = [
     "Probe",
     "Verification",
     "Way",
+    "draw",
     "probe",
     "verify",
+    "write_sample",
 ]

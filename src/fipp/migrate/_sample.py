@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fipp._validation import as_matrix
 from fipp.exceptions import FippError, warn
 from fipp.linalg import unit_rows
-from fipp.migrate._tables import ItemTable, match_ids, read_items
+from fipp.migrate._tables import ItemTable, match_ids, read_items, sample_files
 from fipp.retrieve import neighbours
 
 # Neighbours of at most this many items are compared to see whether two models belong to the same items.
@@ -115,7 +115,8 @@ class PairedSample:
         Parameters
         ----------
         old : path, data frame or Arrow table
-            The items by the old model; without ``new``, a table with columns ``old`` and ``new``.
+            The items by the old model; without ``new``, a table with columns ``old`` and ``new``, or a folder that
+            `fipp migrate sample` wrote, with ``new.parquet`` and perhaps ``queries.parquet`` added to it.
         new : path, data frame or Arrow table, optional
             The items by the new model. Rows are paired by id if both sides have ids, otherwise by position.
         queries : path, data frame or Arrow table, optional
@@ -132,6 +133,8 @@ class PairedSample:
         Parquet, Arrow and Feather files, folders of Parquet files, ``.npy`` matrices (ids beside them in ``x.ids.npy``,
         or one per line in ``x.txt``), and data frames of pandas, polars or anything else that speaks Arrow.
         """
+        if new is None:
+            old, new, queries = sample_files(old, queries) or (old, new, queries)
         first = read_items(old, id_column=id_column)
         if new is None:
             sides = {name: first.vectors[name] for name in ("old", "new") if name in first.vectors}

@@ -15,6 +15,9 @@ from fipp._validation import as_matrix
 from fipp.exceptions import FippError
 from fipp.stores import ID_NAMES, TEXT_NAMES, is_vector
 
+OLD = "old.parquet"
+"""The file with the items of a sample, in the folder that `fipp migrate sample` writes."""
+
 
 class ItemTable(NamedTuple):
     """Items with their vectors by column, their ids if there are any, and whatever else the table has."""
@@ -36,6 +39,22 @@ class ItemTable(NamedTuple):
             f"{self.name} has {len(self.vectors)} columns of vectors ({', '.join(self.vectors) or 'none'}): "
             f"name one of them {preferred[0]!r}"
         )
+
+
+def sample_files(folder: Any, queries: Any) -> tuple[Any, Any, Any] | None:
+    """Return the files of a folder with a sample: old, new and queries; None if it is not such a folder."""
+    if not isinstance(folder, (str, os.PathLike)) or not Path(folder, OLD).is_file():
+        return None
+    found = {}
+    for name in ("new", "queries"):
+        places = [Path(folder, name + suffix) for suffix in (".parquet", ".arrow", ".feather", ".npy")]
+        found[name] = next((place for place in places if place.is_file()), None)
+    if found["new"] is None:
+        raise FippError(
+            f"{folder} has no new.parquet: embed the texts of {Path(folder, OLD)} with the new model, and write their "
+            "ids and vectors there"
+        )
+    return Path(folder, OLD), found["new"], found["queries"] if queries is None else queries
 
 
 def read_items(source: Any, *, id_column: str | None = None) -> ItemTable:

@@ -1,0 +1,179 @@
+"""A sample of a collection for the new model to embed: representative, and from all parts of the space."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fipp._progress import Progress, Steps
+from fipp.exceptions import FippError
+from fipp.io import atomic_path
+from fipp.linalg import unit_rows
+from fipp.migrate._convert import FRAGMENT_ROWS
+from fipp.migrate._tables import OLD
+from fipp.stores import (
+    ID_NAMES,
+    TEXT_NAMES,
+    Store,
+    column_of,
+    matrix_of,
+    open_source,
+    pyarrow,
+    usual_column,
+    vector_column,
+)
+
+# So many candidates per item are kept in the pass over the store, and so many items make a cluster on average.
+_CANDIDATES = 10
+_ITEMS_PER_CLUSTER = 20
+_MOST_CLUSTERS = 200
+
+
+def draw(
+    source: str | os.PathLike[str],
+    n: int = 2000,
+    *,
+    column: str | None = None,
+    id_column: str | None = None,
+    text_column: str | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> Any:
+    """Return a sample of a store, drawn in one pass in constant memory.
+
+    Ten times as many rows are drawn uniformly and clustered by k-means; each cluster is represented by its share of
+    ``n``, and by one row at least.
+
+    Parameters
+    ----------
+    source : str or path
+        The address of the store.
+    n : int, default 2000
+        How many rows; all of them if there are fewer.
+    column, id_column, text_column : str, optional
+        The columns of vectors, ids and texts; by default the only one of vectors, and the usual names of the others.
+        Without ids, rows are numbered.
+    random_state : int, default 0
+        Seed of the choice.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns ``id``, ``text`` if there is one, and ``vector``, in the order of the store.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/old.npy"
+    >>> np.save(path, np.random.default_rng(0).standard_normal((500, 4)))
+    >>> draw(path, 50).num_rows
+    50
+    """
+    if n < 1:
+        raise FippError(f"a sample has at least one item, not {n}")
+    store = open_source(os.fspath(source), key=id_column)
+    schema = store.schema()
+    vectors = vector_column(schema, column, store=str(source))
+    ids = usual_column(schema, ID_NAMES, id_column, store=str(source))
+    texts = usual_column(schema, TEXT_NAMES, text_column, store=str(source))
+    pool = _candidates(store, _CANDIDATES * n, (ids, texts, vectors), random_state, progress)
+    if not len(pool):
+        raise FippError(f"{source} has no row with a vector")
+    matrix, _ = matrix_of(pool.column("vector").combine_chunks(), str(source))
+    chosen = _spread(unit_rows(matrix.astype(np.float32)), n, random_state)
+    return pool.take(pyarrow().array(chosen))
+
+
+def write_sample(table: Any, folder: str | os.PathLike[str]) -> Path:
+    """Write what `draw` returned to a folder, as the file that `PairedSample.load` looks for; return its path."""
+    path = Path(folder, OLD)
+    if path.exists():
+        raise FippError(f"{path} exists already: choose another folder, or remove it")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(path) as temporary:
+        pyarrow("pyarrow.parquet").write_table(table, str(temporary))
+    return path
+
+
+def _candidates(
+    store: Store,
+    size: int,
+    columns: tuple[str | None, str | None, str],
+    random_state: int,
+    progress: Progress | None,
+) -> Any:
+    """Return ``size`` rows that have a vector, each as likely as any other, in the order of the store."""
+    arrow = pyarrow()
+    rng = np.random.default_rng(random_state)
+    steps = Steps(progress, store.count())
+    held: list[tuple[Any, NDArray[np.float64]]] = []
+    bound, first = 1.0, 0
+    for _, batch in store.scan(store.plan(FRAGMENT_ROWS)):
+        # Every row gets a random number, and those with the smallest stay: the choice does not depend on the batches.
+        drawn = rng.random(len(batch))
+        rows = np.flatnonzero((drawn < bound) & _filled(batch.column(columns[2])))
+        held.append((_chosen(batch, rows, columns, first), drawn[rows]))
+        first += len(batch)
+        steps(len(batch))
+        if sum(len(part) for _, part in held) > 2 * size:
+            held, bound = _smallest(held, size)
+    held, _ = _smallest(held, size)
+    return arrow.concat_tables([part for part, _ in held])
+
+
+def _filled(column: Any) -> NDArray[np.bool_]:
+    """Return which rows have a vector that is not zero."""
+    matrix, valid = matrix_of(column, "the column of vectors")
+    filled = valid.copy()
+    filled[valid] = matrix.any(axis=1)
+    return filled
+
+
+def _chosen(batch: Any, rows: NDArray[np.int64], columns: tuple[str | None, str | None, str], first: int) -> Any:
+    arrow = pyarrow()
+    ids, texts, vectors = columns
+    part = batch.take(arrow.array(rows))
+    found = {"id": arrow.array(first + rows) if ids is None else part.column(ids)}
+    if texts is not None:
+        found["text"] = part.column(texts)
+    matrix, valid = matrix_of(part.column(vectors), vectors)
+    kind = arrow.list_(arrow.from_numpy_dtype(matrix.dtype), matrix.shape[1])
+    return arrow.table({**found, "vector": column_of(matrix, valid, kind)})
+
+
+def _smallest(held: list[tuple[Any, NDArray[np.float64]]], size: int) -> tuple[list[Any], float]:
+    """Keep the ``size`` rows with the smallest numbers, in their order; return them and the largest of the numbers."""
+    arrow = pyarrow()
+    drawn = np.concatenate([part for _, part in held] or [np.empty(0)])
+    kept = np.sort(np.argsort(drawn, kind="stable")[:size])
+    filled = [table for table, _ in held if len(table)]
+    if not filled:
+        return [], 1.0
+    table = arrow.concat_tables(filled).take(arrow.array(kept)).combine_chunks()
+    return [(table, drawn[kept])], float(drawn[kept].max(initial=0.0)) if len(kept) == size else 1.0
+
+
+def _spread(X: NDArray[np.float32], n: int, random_state: int) -> NDArray[np.int64]:
+    """Return rows from all clusters, as many of each as is its share, and one at least."""
+    if len(X) <= n:
+        return np.arange(len(X))
+    from sklearn.cluster import KMeans
+
+    k = max(1, min(_MOST_CLUSTERS, n // _ITEMS_PER_CLUSTER))
+    labels = KMeans(k, n_init=1, max_iter=20, random_state=random_state).fit_predict(X)
+    rng = np.random.default_rng(random_state)
+    members = [rng.permutation(np.flatnonzero(labels == label)) for label in range(k)]
+    members = [part for part in members if len(part)]
+    shares = np.array([len(part) for part in members]) * n / len(X)
+    counts = np.maximum(1, np.floor(shares).astype(int))
+    # What is left goes to the largest remainders, which are less than one each.
+    for place in np.argsort(counts - shares, kind="stable")[: max(0, n - counts.sum())]:
+        counts[place] += 1
+    chosen = np.concatenate([part[:count] for part, count in zip(members, counts, strict=True)])
+    return np.sort(rng.permutation(chosen)[:n] if len(chosen) > n else chosen)
