@@ -1,66 +1,61 @@
 """Every method side by side, as in `fipp compare`: scores with intervals, seconds, memory.
 
-Methods that learn from a seed run on every pair and size; those that learn from nothing run on English to French only.
-Each runs in its own process. Finished results are saved in build/, so an interrupted comparison can be resumed.
+Every method that does not take long runs on English to French, where it is compared with `auto`; on the other pairs
+some do. Each runs in its own process. Finished results are saved in build/, so that `auto` runs once for all of them.
 """
 
 from __future__ import annotations
-
-from functools import cache
 
 import _data
 from _benchmark import ROOT, Benchmark, fingerprint
 from _tables import between, both, count, pivot, short, table
 
 import fipp
-from fipp.aligners import METHODS, VecMap
+from fipp.aligners import METHODS
 
 # These take twenty minutes or more, or need torch; docs/methods.md has their scores with fewer words.
 _LONG = ("vecmap-semi", "vecmap-identical", "vecmap-unsupervised", "muse-adversarial")
-_SMALLER = "vecmap-semi, 4,000 words"
 OURS = ("spectral", "self-learning", "local", "ranking", "unsupervised", "auto")
 """fipp's own methods."""
-WITHOUT_SEED = ("icp", "gwa", "unsupervised")
 FURTHER = ("en100-fr", "fr-en100")
 MEASURES = {
     "cosine": ("cosine", "map"), "csls": ("csls", "map"),
     "cosine p@1": ("cosine", "p@1"), "csls p@1": ("csls", "p@1"),
 }  # fmt: skip
 SIGNIFICANT = 0.05
-"""Differences from the best with at least this p value are not significant."""
-_FEW = ("fipp", "procrustes", "proc-b", "cca", "pls", "dlv", "rcsls", "auto")
+"""Differences from `auto` with at least this p value are not significant."""
+BEST = "auto"
+_ON_ALL = ("fipp", "procrustes", "proc-b", "cca", "pls", BEST)
+_ALSO = {
+    "en-ru": ("cca-rotation", "dlv", "rcsls", "vecmap", "muse", "ridge", "low-rank", "mlp"),
+    "en100-fr": ("dlv", "rcsls"),
+}
 
 
 def _methods(pair):
     """Return the names of the methods that run on a pair."""
-    names = [name for name in METHODS if name not in _LONG and (pair == "en-fr" or name not in WITHOUT_SEED)]
-    return [name for name in names if name in _FEW] if pair in FURTHER else [*names, _SMALLER]
+    if pair == "en-fr":
+        return [name for name in METHODS if name not in _LONG]
+    return [*_ON_ALL, *_ALSO.get(pair, ())]
 
 
 def measure(pair, size, method):
-    return _compared(pair, size)[method]
-
-
-@cache
-def _compared(pair, size):
-    own = {_SMALLER: VecMap("semi-supervised", max_words=4000)}
-    methods = {name: own.get(name, name) for name in _methods(pair)}
     kept = ROOT / "build" / f"compare-{fingerprint()}.jsonl"
     kept.parent.mkdir(exist_ok=True)
     compared = fipp.compare(
         *_data.sides(pair),
         _data.dictionary(pair, f"train.{size}"),
         _data.dictionary(pair, "test.2k"),
-        methods,
+        list(dict.fromkeys((method, BEST))) if pair == "en-fr" else [method],
         results_path=kept,
         on_result=lambda score: print(f"    {score}", flush=True),
     )
     seed, words = compared.setting.seed["seed"][0], len(compared.setting.queries)
-    return {score.name: {"seed": seed, "words": words, **_told(score, compared)} for score in compared.scores}
+    return {"seed": seed, "words": words, **_told(compared.scores[0], compared)}
 
 
 def _told(score, compared):
-    """Return the figures of one method that the tables show: scores with intervals, and which are close to the best."""
+    """Return the figures of one method that the tables show: scores with intervals, and which are close to `auto`'s."""
     if score.error is not None:
         return {"error": score.error}
     told = {"learns from": score.pairs, "seconds": score.seconds, "memory": score.memory, "near": []}
@@ -78,11 +73,11 @@ PLAN = [
     for size in _data.SIZES
     for method in _methods(pair)
 ]
-benchmark = Benchmark("compare", PLAN, measure, minutes=150, obstacle=_data.obstacle)
+benchmark = Benchmark("compare", PLAN, measure, minutes=30, obstacle=_data.obstacle)
 
 
 def side_by_side(pair, size):
-    """Return all figures for one pair; the best is bold, ≈ marks scores that are not significantly worse."""
+    """Return all figures for one pair; the best is bold, ≈ marks scores not significantly worse than `auto`'s."""
     records = [record for record in benchmark.find(pair=pair, size=size) if "cosine p@1" in record]
     best = {name: max(record[name][0] for record in records) for name in MEASURES}
 
@@ -106,18 +101,18 @@ def side_by_side(pair, size):
 
 
 def overview():
-    """Return scores by cosine / by CSLS of the methods that learn from a seed, for every pair but English to French."""
-    return _scores(_data.VISIBLE[1:], _methods(_data.VISIBLE[1]))
+    """Return scores by cosine / by CSLS of the methods that run on every pair but English to French."""
+    return _scores(_data.VISIBLE[1:], _ON_ALL)
 
 
 def further():
     """Return the same between English vectors of 100 dimensions and French vectors."""
-    return _scores(FURTHER, _FEW)
+    return _scores(FURTHER, _ON_ALL)
 
 
 def of(*methods):
     """Return the scores of some methods for English to French, with 100 dimensions too if all ran on these."""
-    return _scores(("en-fr", "en100-fr") if set(methods) <= set(_FEW) else ("en-fr",), methods)
+    return _scores(("en-fr", "en100-fr") if set(methods) <= set(_methods("en100-fr")) else ("en-fr",), methods)
 
 
 def seed_pairs(pair, size):

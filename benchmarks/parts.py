@@ -10,7 +10,7 @@ from _tables import both, pivot
 from fipp import FIPP, Local, Procrustes, Ranking, SelfLearning, Spectral
 from fipp.preprocess import Isotropic
 
-PAIRS = ("en-fr", "en-ru", "en-fi")
+COLUMNS = _data.columns(("en-fr",)) | _data.columns(("en-ru",), ("1k",))
 PARTS = {
     "Procrustes": Procrustes(),
     "FIPP": FIPP(),
@@ -32,8 +32,8 @@ def measure(pair, size, part):
     return {**_data.maps_with_intervals(alignment, pair), **seconds}
 
 
-PLAN = [{"pair": pair, "size": size, "part": part} for pair in PAIRS for size in _data.SIZES for part in PARTS]
-benchmark = Benchmark("parts", PLAN, measure, minutes=30, obstacle=_data.obstacle)
+PLAN = [{**fields, "part": part} for fields in COLUMNS.values() for part in PARTS]
+benchmark = Benchmark("parts", PLAN, measure, minutes=20, obstacle=_data.obstacle)
 
 
 def scores_table():
@@ -42,14 +42,14 @@ def scores_table():
     def cell(part, column):
         return both(benchmark.get(**column, part=part))
 
-    return pivot("part", {part: part for part in PARTS}, _data.columns(PAIRS), cell)
+    return pivot("part", {part: part for part in PARTS}, COLUMNS, cell)
 
 
 def panels():
     """Return the scores with their intervals, panel by panel."""
     found = {
         column: {record["part"]: {way: record[way] for way in _data.WAYS} for record in benchmark.find(**fields)}
-        for column, fields in _data.columns(PAIRS).items()
+        for column, fields in COLUMNS.items()
     }
     return {column: parts for column, parts in found.items() if parts} or None
 

@@ -19,6 +19,20 @@ def table():
 
 
 def _told(counts):
-    figures = {name: value for name, value in counts.items() if isinstance(value, int)}
-    told = ", ".join(f"{_tables.count(value)} {name.replace('_', ' ')}" for name, value in figures.items())
+    parts = [_figures(counts)]
+    for name, part in counts.items():
+        if isinstance(part, dict) and name == "methods":
+            least = min(sum(counted.values()) for counted in part.values())
+            parts.append(f"{_tables.count(least)} cases of each of {len(part)} methods at least")
+        elif isinstance(part, dict) and _figures(part):
+            parts.append(f"{name}: {_figures(part)}")
+    told = "; ".join(filter(None, parts))
     return told or "no run is recorded", counts.get("version", "none"), counts.get("date", "none")
+
+
+def _figures(counts):
+    """Return the numbers with their names, and why a part was skipped."""
+    told = [f"{_tables.count(value)} {name.replace('_', ' ')}" for name, value in counts.items() if type(value) is int]
+    if "skipped" in counts:
+        told.append(f"skipped, because {counts['skipped']}")
+    return ", ".join(told)

@@ -23,6 +23,8 @@ SIMILARITY = {
     "en-mturk771.tsv": "en", "en-simlex999.tsv": "en", "en-wordsim353-all.tsv": "en", "en.semeval17.csv": "en",
     "fi-finnsim300.tsv": "fi", "ru.simlex965.csv": "ru", "en-fr.rg65.csv": "en-fr",
 }  # fmt: skip
+# Five minutes and more for each pair; the tables of 1K have them.
+_LONG = {("5k", variant) for variant in ("cca-scikit", "cca-scikit-250", "cca-scikit-200")}
 _NOT_KEPT = ("version", "warnings")
 # Long, and not part of a table: kept only where a figure shows them.
 _DRAWN = {"spectra": ("en-fr", "5k"), "histograms": ("en-fr", "5k")}
@@ -54,7 +56,8 @@ def _cells(further):
     )
     methods = [*(column.variant for column in reproduce.TABLES[OWN_PAGE].columns), *FURTHER] if further else None
     cells = reproduce.make_plan(data, pairs=sorted(_data.VISIBLE), tables=_tables(further), methods=methods)
-    return {tuple(getattr(cell, name) for name in PLACE): cell for cell in cells}
+    chosen = [cell for cell in cells if (cell.size, cell.variant) not in _LONG]
+    return {tuple(getattr(cell, name) for name in PLACE): cell for cell in chosen}
 
 
 def _tables(further):

@@ -13,6 +13,11 @@ from fipp.io import atomic_path
 COUNTS = Path(__file__).resolve().parents[1] / "docs" / "security" / "counts.json"
 
 
+def recorded(key: str, path: Path = COUNTS) -> dict[str, Any]:
+    """Return the counts of one search; none if it was never recorded."""
+    return dict(json.loads(path.read_text(encoding="utf-8")).get(key, {})) if path.exists() else {}
+
+
 def record(key: str, counts: dict[str, Any], path: Path = COUNTS) -> None:
     """Replace the counts of one search, with the date and the version of fipp; other keys stay as they are."""
     path.parent.mkdir(parents=True, exist_ok=True)

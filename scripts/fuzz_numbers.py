@@ -1,12 +1,14 @@
 """Search for spaces, pairs and settings that give NaN, infinity or an error other than a FippError, or that hang.
 
-    python scripts/fuzz_numbers.py [--method cca] [--cases 1000] [--first 0] [--workers 2] [--seconds 30] [--record]
+    python scripts/fuzz_numbers.py [--method cca] [--cases 1000] [--first 0] [--workers 2] [--seconds 30]
+                                   [--record] [--resume]
 
 Each case is a fit of one method on tiny spaces at the edge of what numbers can hold, with everything that can be asked
 of it afterwards (``tests/edge_cases.py``). The method and the number of a case decide all of it, so that
 ``--method cca --first 814 --cases 1`` repeats a single one. A case that takes more than ``--seconds`` of processor
-time, or ends its process, has failed. With ``--record``, the counts are kept in ``docs/security/counts.json``.
-Ctrl-C ends the search, and what was counted so far is printed and kept.
+time, or ends its process, has failed. With ``--record``, the counts of the methods that were tried are kept in
+``docs/security/counts.json``, beside those of the others. ``--resume`` goes on after the recorded cases of each method
+and adds to their counts. Ctrl-C ends the search, and what was counted so far is printed and kept.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import time
 import traceback
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,7 +31,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np
-from _counts import record
+from _counts import record, recorded
 
 from cheap_methods import CHEAP, EXTRAS
 from edge_cases import Case, check_case, make_case
@@ -48,10 +50,15 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2, help="processes (default 2)")
     parser.add_argument("--seconds", type=float, default=30, help="processor time of a case (default 30)")
     parser.add_argument("--record", action="store_true", help="keep the counts in docs/security/counts.json")
+    parser.add_argument("--resume", action="store_true", help="go on after the cases that are recorded")
     options = parser.parse_args()
+    kept = recorded("numbers").get("methods", {})
     methods = options.method or [name for name in CHEAP if name not in EXTRAS or find_spec(EXTRAS[name])]
-    jobs = ((name, number) for number in range(options.first, options.first + options.cases) for name in methods)
     counts = {name: Counter(results=0, refusals=0, failures=0) for name in methods}
+    if options.resume:
+        counts = {name: Counter({**counted, **kept.get(name, {})}) for name, counted in counts.items()}
+    first = {name: options.first + counts[name].total() for name in methods}
+    jobs = ((name, first[name] + number) for number in range(options.cases) for name in methods)
     with suppress(KeyboardInterrupt):
         for (name, number), outcome in run(jobs, options.workers, options.seconds):
             counts[name][outcome if outcome in ("results", "refusals") else "failures"] += 1
@@ -59,14 +66,17 @@ def main() -> int:
                 print(f"== {make(name, number)}\n   --method {name} --first {number} --cases 1\n{outcome}", flush=True)
     for name, counted in counts.items():
         print(f"{name:20}", *(f"{count:7,} {what}" for what, count in counted.items()))
-    total = sum(counts.values(), Counter())
-    cases, failures = sum(total.values()), total["failures"]
-    print(f"{cases:,} cases, {failures:,} failures")
+    print(f"{total(counts):,} cases, {total(counts, 'failures'):,} failures")
     if options.record:
-        record(
-            "numbers", {"cases": cases, "failures": failures, "methods": {name: dict(c) for name, c in counts.items()}}
-        )
-    return 1 if failures else 0
+        told = {**kept, **counts}
+        cases, failures = total(told), total(told, "failures")
+        record("numbers", {"cases": cases, "failures": failures, "methods": told})
+    return 1 if total(counts, "failures") else 0
+
+
+def total(counts: Mapping[str, Mapping[str, int]], *names: str) -> int:
+    """Return the sum of the counts with these names, or of all, over all methods."""
+    return sum(count for counted in counts.values() for name, count in counted.items() if name in (names or counted))
 
 
 def make(name: str, number: int) -> Case:

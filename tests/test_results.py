@@ -232,6 +232,13 @@ def test_the_counts_of_long_searches_are_shown_with_their_provenance(tmp_path, m
     security.COUNTS.write_text(json.dumps({"another": told, "writers": told}))
     shown = "1,000,000 cases, 0 failures | 0.1.0 | 2026-11-18 |"
     assert {f"| {key} | {shown}" for key in ("writers", "another")} < set(security.table().splitlines())
+    parts = {"kills": {"failures": 0, "kills": 4234}, "full disk": {"failures": 0, "skipped": "it may not mount"}}
+    methods = {"cases": 5, "methods": {"cca": {"results": 1, "refusals": 1}, "fipp": {"results": 3}}}
+    provenance = {"version": "0.1.0", "date": "2026-11-18"}
+    security.COUNTS.write_text(json.dumps({"writers": parts | provenance, "numbers": methods | provenance}))
+    table = security.table()
+    assert "kills: 0 failures, 4,234 kills; full disk: 0 failures, skipped, because it may not mount |" in table
+    assert "| 5 cases; 2 cases of each of 2 methods at least |" in table
 
 
 @pytest.fixture
