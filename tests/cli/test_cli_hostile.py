@@ -94,7 +94,7 @@ COMMANDS = {
     "numerals": (2, lambda h: ["lexicon", "numerals", *both(h), "-o", h.out("e.tsv")]),
     "cognates": (2, lambda h: ["lexicon", "cognates", h.source, h.source, "-o", h.out("f.tsv")]),
     "cldr": (2, lambda h: ["lexicon", "cldr", EVIL, "fr", "-o", h.out("g.tsv")]),
-    "tune": (0, lambda h: ["tune", *both(h), "--dict", h.seed, "--grid", "lam=0.5,1", "-o", h.out("h.fipp"), "--force"]),
+    "tune": (0, lambda h: ["tune", *both(h), "--dict", h.seed, "--grid", "lam=.5,1", "-o", h.out("h.fipp"), "--force"]),
     "grid": (2, lambda h: ["tune", *both(h), "--dict", h.seed, "--grid", f"preprocess=unit,{EVIL}"]),
     "compare": (0, lambda h: ["compare", *both(h), "--dict", h.seed, "--test", h.test, "--methods", "fipp"]),
     "words": (

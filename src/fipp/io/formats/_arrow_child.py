@@ -6,8 +6,8 @@ allocation that exceeds it fails, and nothing that happens here can harm the pro
 limit; macOS and Windows have none that holds.
 
 This file is a script that imports nothing of fipp, so that it starts quickly. It writes one `Batch` after the other to
-standard output, each after a `HEADER`, or with the argument `WHOLE` every column as one uncompressed Arrow stream. If it
-refuses a file, it writes the reason to standard error and ends with the code `REFUSED`.
+standard output, each after a `HEADER`, or with the argument `WHOLE` every column as one uncompressed Arrow stream. If
+it refuses a file, it writes the reason to standard error and ends with the code `REFUSED`.
 """
 
 from __future__ import annotations
