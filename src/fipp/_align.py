@@ -107,16 +107,21 @@ def align(
         raise FippError("source_ids and target_ids are for arrays; vectors with words are paired by a lexicon")
     source, target = as_vectors(source), as_vectors(target)
     if lexicon is None:
-        guesses = None
-        if aligner.takes_guesses:
-            spelled_alike = Lexicon.identical if aligner.learns_from == "identical" else words_spelled_alike
-            guesses = spelled_alike(source, target).lookup(source, target).rows
-        elif aligner.learns_from == "pairs":
+        if aligner.learns_from == "pairs" and not aligner.takes_guesses:
             raise FippError(f"{type(aligner).__name__} learns from known pairs: give a lexicon")
+        guesses = _guesses(aligner, source, target) if aligner.takes_guesses else None
         aligner.fit(source.matrix, target.matrix, guesses=guesses, progress=progress)
         return Alignment(aligner, source, target)
     lookup = found_pairs(as_lexicon(lexicon), source, target)  # type: ignore[arg-type]  # words, not ids
-    return _learned(aligner, source, target, lookup.rows, (lookup.found, lookup.total), progress)
+    few = len(np.unique(lookup.rows[:, 0])) < aligner.guesses_below
+    guesses = _guesses(aligner, source, target) if few else None
+    return _learned(aligner, source, target, lookup.rows, (lookup.found, lookup.total), progress, guesses)
+
+
+def _guesses(aligner: BaseAligner, source: Vectors, target: Vectors) -> NDArray[np.int64]:
+    """Pair words by their spelling alone."""
+    spelled_alike = Lexicon.identical if aligner.learns_from == "identical" else words_spelled_alike
+    return spelled_alike(source, target).lookup(source, target).rows
 
 
 def _align_arrays(
@@ -149,9 +154,10 @@ def _learned(
     rows: NDArray[np.int64],
     counts: tuple[int, int],
     progress: Progress | None,
+    guesses: NDArray[np.int64] | None = None,
 ) -> Alignment:
     """Fit an aligner on known pairs; ``counts`` are the pairs found and all pairs of the lexicon."""
-    aligner.fit(source.matrix, target.matrix, rows, progress=progress)
+    aligner.fit(source.matrix, target.matrix, rows, guesses=guesses, progress=progress)
     found, total = counts
     used = rows if aligner.learns_from != "nothing" else rows[:0]
     seed = {"found": found, "total": total, "coverage": found / total}

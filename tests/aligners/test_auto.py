@@ -180,7 +180,7 @@ def test_the_ridge_is_looked_for_beyond_the_edge_that_wins(rng):
 def test_what_one_measure_gains_is_not_paid_for_by_the_other(gain, taken):
     search = Search(*np.ones((2, 300, 4), np.float32), pairs(0, 300), 0, 100)
     start = np.tile([0.4, 0.5], (2, 100))
-    search.best = CandidateScore(Candidate("start", Procrustes()), start, ())
+    search._bests = [CandidateScore(Candidate("start", Procrustes()), start, ())]
     noise = 0.1 * np.where(np.arange(200) % 3, 1, -2)
     trial = CandidateScore(Candidate("other", Procrustes()), start + np.array(gain)[:, None] + noise, ())
     search._take_if_better(trial)
@@ -290,6 +290,52 @@ def test_from_few_pairs_self_learning_is_taken_without_a_trial(spaces):
     assert aligner.chosen_ == "self-learning from few pairs" and aligner.trials_ == []
     assert isinstance(aligner.aligner_, SelfLearning)
     assert mrr(aligner, *spaces) > mrr(Spectral().fit(*spaces, pairs(0, 60)), *spaces)
+
+
+def test_guesses_beside_too_few_pairs_are_a_start_and_are_then_forgotten(spaces, rng):
+    right, wrong = pairs(100, 180), np.stack([np.arange(200, 240), rng.permutation(np.arange(200, 240))], axis=1)
+    known, guesses = pairs(0, 3), np.concatenate([right, wrong])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        joined = Auto().fit(*spaces, known, guesses=guesses)
+    assert joined.chosen_ == "self-learning from few pairs and words spelled alike"
+    np.testing.assert_array_equal(joined.pairs_, known)
+    found = set(map(tuple, joined.induced_pairs_.tolist()))
+    assert not found & {(s, t) for s, t in wrong.tolist() if s != t}
+    assert mrr(joined, *spaces) > mrr(Auto().fit(*spaces, pairs(0, 60)), *spaces) - 0.02
+
+
+def test_enough_pairs_do_not_need_guesses(spaces):
+    wrong = np.stack([np.arange(200), np.arange(200)[::-1]], axis=1)
+    alone, beside = Auto().fit(*spaces, pairs(0, 60)), Auto().fit(*spaces, pairs(0, 60), guesses=wrong)
+    assert beside.chosen_ == "self-learning from few pairs"
+    np.testing.assert_array_equal(beside.map_, alone.map_)
+
+
+def test_small_losses_by_one_measure_do_not_add_up():
+    search = Search(*np.ones((2, 300, 4), np.float32), pairs(0, 300), 0, 100)
+    start = np.tile([0.4, 0.5], (2, 100))
+    noise = 0.1 * np.where(np.arange(200) % 3, 1, -2)
+    trials = [CandidateScore(Candidate("start", Procrustes()), start, ())]
+    for step in (1, 2):  # a loss by CSLS of less than a standard error each, of more in all
+        ranks = start + np.array([0.1, -0.006])[:, None] * step + noise
+        trials.append(CandidateScore(Candidate(f"step {step}", Procrustes()), ranks, ()))
+    search._bests = trials[:1]
+    for trial in trials[1:]:
+        search._take_if_better(trial)
+    assert search.best is trials[1]
+
+
+def test_with_fewer_pairs_than_dimensions_self_learning_is_taken_unless_it_is_worse(rng):
+    """Held-out pairs of one kind, such as names, do not show what other words gain from self-learning."""
+    d = 240
+    hidden = rng.standard_normal((N, 20)) * np.linspace(2, 0.5, 20)
+    X, Y = (
+        (hidden @ np.linalg.qr(rng.standard_normal((d, d)))[0][:20] + 0.05 * rng.standard_normal((N, d))).astype("f4")
+        for _ in range(2)
+    )
+    aligner = Auto().fit(X, Y, pairs(0, SEED))
+    assert "self-learning" in aligner.chosen_ and len(aligner.induced_pairs_) > 300
 
 
 def test_source_words_are_counted_and_not_pairs(spaces):

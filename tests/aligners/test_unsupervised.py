@@ -223,6 +223,16 @@ def test_auto_with_known_pairs_still_takes_them_for_known_after_it_did_without(a
     np.testing.assert_array_equal(aligner.pairs_, known)
 
 
+def test_words_spelled_alike_are_used_beside_few_known_pairs(alike):
+    X, Y = alike
+    source = Vectors([f"{i}" for i in range(len(X))], X)
+    target = Vectors([f"{i}" if i % 10 == 0 else f"t{i}y" for i in range(len(Y))], Y)
+    lexicon = fipp.Lexicon([("3", "t3y"), ("4", "t4y")])
+    alignment = fipp.align(source, target, lexicon, "auto")
+    assert alignment.aligner.chosen_ == "self-learning from few pairs and words spelled alike"
+    assert alignment.seed["found"] == 2 and alignment.aligner.score(X, Y) > 0.9
+
+
 def test_a_method_that_learns_from_pairs_asks_for_them(words):
     source, target = (Vectors([f"{i}" for i in range(1500)], side) for side in words)
     with pytest.raises(FippError, match="give a lexicon"):

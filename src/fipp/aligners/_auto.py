@@ -15,16 +15,19 @@ from sklearn.utils._param_validation import StrOptions
 from fipp._deadline import Deadline
 from fipp._progress import Progress, stages
 from fipp.aligners._auto_search import Search, Skipped
+from fipp.aligners._base import NO_PAIRS
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE
 from fipp.aligners._preprocessing import shared_preprocessing
 from fipp.aligners._self_learning import SelfLearning
-from fipp.aligners._unsupervised import Unsupervised
+from fipp.aligners._unsupervised import Unsupervised, by_similarities
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippError, FippWarning, warn
 from fipp.io import Each
 
 # With fewer source words, too few can be held out to compare methods; self-learning is what helps then.
 _FEWEST_TO_CHOOSE = 200
+# What it began with.
+_BESIDE = {"pairs": "", "spelling": " and words spelled alike", "similarities": " and words with similar similarities"}
 
 
 class Auto(WrappingAligner):
@@ -34,10 +37,13 @@ class Auto(WrappingAligner):
     is noisy, the best of them is tried without the pairs that look wrong. It is tried with self-learning, in which
     found pairs count less than known ones or as much; then with its map refined by `Ranking`, and with local
     corrections. The mean reciprocal rank of held-out words by cosine and by CSLS decides; neither of the two may pay
-    for the other, and self-learning and leaving out pairs must be better by a standard error of the difference.
+    for the other, and self-learning and leaving out pairs must be better by a standard error of the difference; with
+    fewer pairs than dimensions, self-learning is taken unless it is worse by that much.
     Candidates that are clearly behind on some of the held-out words are not tried on the others. The chosen method is
-    fitted again on the whole seed. With fewer than 200 source words, nothing is chosen: `SelfLearning` with a few steps
-    of ranking is used. Without known pairs, `Unsupervised` is used.
+    fitted again on the whole seed. With fewer than 200 source words, none can be held out: `SelfLearning` with a few
+    steps of ranking is used. It begins with the known pairs or, if what it finds from them may not hold together, with
+    guesses beside them: words spelled alike, which `fipp.align` looks for and ``fit`` takes, and words with similar
+    similarities to others. Without known pairs, `Unsupervised` is used.
 
     Parameters
     ----------
@@ -81,6 +87,8 @@ class Auto(WrappingAligner):
     'self-learning from few pairs'
     """
 
+    guesses_below: ClassVar[int] = _FEWEST_TO_CHOOSE
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "budget": [NOT_NEGATIVE],
         "deadline": [NOT_NEGATIVE, None],
@@ -116,20 +124,22 @@ class Auto(WrappingAligner):
 
     @property
     def takes_guesses(self) -> bool:
-        """True: without known pairs it learns from words spelled alike, as `Unsupervised` does."""
+        """True: it learns from words spelled alike without known pairs, as `Unsupervised` does, and beside few."""
         return True
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         self.trials_: list[dict[str, Any]] = []
         self.skipped_: list[dict[str, Any]] = []
-        if self._guesses is not None:
+        guesses = NO_PAIRS if self._guesses is None else self._guesses
+        if not len(self.pairs_):
             learner = Unsupervised(max_words=self.max_words, deadline=self.deadline)
-            self.aligner_ = learner.fit(X, Y, guesses=self._guesses, progress=progress)
+            self.aligner_ = learner.fit(X, Y, guesses=guesses, progress=progress)
             self.chosen_, self.skipped_ = f"without known pairs, from {learner.describe()}", learner.skipped_
         elif len(np.unique(self.pairs_[:, 0])) < _FEWEST_TO_CHOOSE:
             few = SelfLearning(max_words=self.max_words, learned_weight=0.5, ranking_steps=3)
+            few.trying(spelling=lambda: guesses, similarities=lambda: by_similarities(X, Y))
             self.aligner_ = few.fit(X, Y, self.pairs_, progress=progress)
-            self.chosen_ = "self-learning from few pairs"
+            self.chosen_ = f"self-learning from few pairs{_BESIDE[few.start_]}"
         else:
             self._choose(X, Y, progress)
 

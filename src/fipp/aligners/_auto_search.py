@@ -35,7 +35,7 @@ _TARGETS = 50_000
 _HUB_WORDS = 500
 # Ridges of `Spectral` that are tried first; while the smallest or the largest is the best, the next one is tried too.
 _RIDGES = (1.0, 2.0, 4.0)
-_SMALLEST_RIDGE, _LARGEST_RIDGE = 0.125, 64.0
+_SMALLEST_RIDGE, _LARGEST_RIDGE = 0.125, 256.0
 _PLAIN: dict[str, BaseAligner] = {
     "procrustes": Procrustes(),
     "procrustes, isotropic": Procrustes("isotropic"),
@@ -141,9 +141,14 @@ class Search:
         self.skipped: list[Skipped] = []
         self.spent = 0.0
         self.progress: Progress | None = None  # of the current stage
-        self.best: CandidateScore
+        self._bests: list[CandidateScore] = []  # the best of each stage that has found a better one
         self._suspicious: dict[int | None, NDArray[np.bool_]] = {}
         self._found: dict[tuple[str, bool, int | None], FoundPairs] = {}
+
+    @property
+    def best(self) -> CandidateScore:
+        """The best candidate so far."""
+        return self._bests[-1]
 
     def shares(self) -> dict[str, float]:
         """Return which share of the time each stage usually takes, and the fit of the best candidate on all pairs."""
@@ -274,11 +279,11 @@ class Search:
         """Try ridges; while the largest or the smallest is the best, the next one beyond it too."""
         tried = list(_RIDGES)
         racing = self._race_ridges(tried)
-        self.best = _best(racing)
+        self._bests = [_best(racing)]
         while (further := _beyond(tried, self.best.candidate.aligner.ridge)) is not None:
             tried.append(further)
             racing += self._race_ridges([further])
-            self.best = _best(racing)
+            self._bests = [_best(racing)]
 
     def _race_ridges(self, ridges: Sequence[float]) -> list[CandidateScore]:
         def fit_all(racing: Sequence[Candidate], part: int) -> Sequence[BaseAligner]:
@@ -306,8 +311,13 @@ class Search:
         best = self.best.candidate
         weights = _WEIGHTS if best.aligner.takes_weights else _WEIGHTS[-1:]
         tried = self._race([_learning(best, *weighted) for weighted in weights])
-        if tried:
+        if not tried:
+            return
+        if len(self.pairs) >= min(self.X.shape[1], self.Y.shape[1]):
             self._take_if_clearly_better(_best(tried))
+        elif not _clearly_better(self.best.ranks, _best(tried).ranks, by=1.0):
+            # So few pairs may be all of one kind, as names are: the held-out ones do not show what other words gain.
+            self._bests.append(_best(tried))
 
     def _try_ranking(self) -> None:
         """Try the best with its map refined so that known pairs rank before others."""
@@ -332,9 +342,16 @@ class Search:
 
     def _take_if_better(self, trial: CandidateScore) -> None:
         """Take a candidate that is better over both measures, unless one of them pays for the other."""
-        pays = any(_clearly_better(*both, by=1.0) for both in zip(self.best.ranks, trial.ranks, strict=True))
-        if trial.mrr > self.best.mrr and not pays:
-            self.best = trial
+        if trial.mrr > self.best.mrr and not self._pays(trial):
+            self._bests.append(trial)
+
+    def _pays(self, trial: CandidateScore) -> bool:
+        """Return whether a candidate is worse by cosine or by CSLS than one that was the best before."""
+        return any(
+            _clearly_better(*both, by=1.0)
+            for before in self._bests
+            for both in zip(before.ranks, trial.ranks, strict=True)
+        )
 
     def _take_if_clearly_better(self, trial: CandidateScore) -> None:
         """Take a candidate that is better by more than a standard error of the difference."""

@@ -85,7 +85,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
     _sample_weight: NDArray[np.float64] | None = None
     """The weight of each of ``pairs_``, during `fit`."""
     _guesses: NDArray[np.int64] | None = None
-    """Pairs that may be right, during `fit`; None if known pairs were given."""
+    """Pairs that may be right, during `fit`; None if none were given."""
 
     map_: NDArray[np.float32]
     target_map_: NDArray[np.float32] | None = None
@@ -104,6 +104,9 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         spelling take them as ``guesses`` in `fit`, and treat pairs that are given as guesses too.
         """
         return "pairs"
+
+    guesses_below: ClassVar[int] = 0
+    """Beside known pairs of fewer source words than this, `fit` makes use of ``guesses``."""
 
     @property
     def takes_guesses(self) -> bool:
@@ -130,8 +133,8 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         pairs : array of shape (c, 2), optional
             Row numbers of known pairs. Without it, row i of X belongs to row i of Y.
         guesses : array of shape (g, 2), optional
-            Row numbers of pairs that may be right, instead of known ones; it may be empty. Only for methods with
-            ``takes_guesses``.
+            Row numbers of pairs that may be right, instead of known ones or, for ``Auto``, beside them; it may be
+            empty. Only for methods with ``takes_guesses``.
         progress : callable, optional
             Called as ``progress(done, total)`` during the long part.
 
@@ -263,7 +266,8 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         name = type(self).__name__
         if guesses is not None and not self.takes_guesses:
             raise FippError(f"{name} takes no guesses: it learns from {self.learns_from}")
-        if guesses is not None or self.learns_from == "nothing":
+        beside = pairs is not None and self.learns_from == "pairs"
+        if (guesses is not None and not beside) or self.learns_from == "nothing":
             return NO_PAIRS, None
         given = as_pairs(pairs, n_source, n_target)
         if sample_weight is None:

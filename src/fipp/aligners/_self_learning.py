@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -71,6 +72,8 @@ class SelfLearning(WrappingAligner):
         The last aligner.
     induced_pairs_ : ndarray of shape (k, 2)
         The pairs found in the last round, on which ``aligner_`` was fitted together with the given ones.
+    start_ : str
+        What the first round learned from: ``"pairs"``, or the name of the guesses that were tried beside them.
     mean_csls_ : float
         Mean CSLS of these pairs. The map was fitted to them, so that it is high even if they are wrong.
     consistency_ : float
@@ -91,6 +94,8 @@ class SelfLearning(WrappingAligner):
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"learned_weight": (0.1, 0.3, 1.0)}
 
+    _starts: Mapping[str, Callable[[], NDArray[np.int64]]] = MappingProxyType({})
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_words": [AT_LEAST_1],
         "n_iterations": [AT_LEAST_1],
@@ -102,6 +107,7 @@ class SelfLearning(WrappingAligner):
 
     _fitted_constraints: ClassVar[Mapping[str, Any]] = {
         **WrappingAligner._fitted_constraints,
+        "start_": [str],
         "mean_csls_": [Real],
         "consistency_": [SHARE],
         "chance_consistency_?": [SHARE],
@@ -126,34 +132,57 @@ class SelfLearning(WrappingAligner):
         self.weighting = weighting
         self.ranking_steps = ranking_steps
 
+    def trying(self, **starts: Callable[[], NDArray[np.int64]]) -> Self:
+        """Return this aligner, which will also try guesses beside the known pairs if these alone may not be enough.
+
+        Guesses are forgotten unless they are found again. ``start_`` will be the name of the start that was taken.
+        """
+        self._starts = starts
+        return self
+
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
         aligner = self._inner()
         learner = Learner(X, Y, self.pairs_, aligner, self.learned_weight, self.weighting, self.n_neighbours)
         rounds = plan(self.pairs_, X, Y, self.max_words, self.n_iterations)
-        found = learner.learn(rounds, progress=progress)
+        found = self._best_found(learner, rounds, Steps(progress, 1 + len(self._starts)))
         self.mean_csls_ = found.mean_csls()
         self.aligner_ = learner.fit(found)
         if self.ranking_steps:
             (self.aligner_,) = learner.refine(self.aligner_, found, [self.ranking_steps])
-        self._judge(X, Y, aligner, rounds)
-
-    def _judge(self, X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round]) -> None:
-        """Warn if the found pairs hold together hardly better than those found from random ones."""
-        with warnings.catch_warnings(action="ignore", category=FippWarning):
-            # Ignore warnings about the smaller seed.
-            self.consistency_ = consistency(X, Y, self.induced_pairs_, aligner, self.max_words)
-        if self.consistency_ >= SURE:
-            return
-        # Without any found pairs there is nothing to compare.
-        chance = chance_consistency(X, Y, aligner, rounds) if self.consistency_ else 0.0
-        self.chance_consistency_ = chance
-        if chance < TELLING and not beats_chance(self.consistency_, chance):
+        if self.consistency_ < SURE and self.chance_consistency_ < TELLING and not self._beats_chance:
             warn(
                 f"self-learning from {len(self.pairs_):,} pairs has most likely gone astray: maps learned from half of "
                 f"the words that it paired find the other half at a mean reciprocal rank of {self.consistency_:.2f}, "
-                f"hardly better than the {chance:.2f} from random pairs. Give more known pairs, and check the result "
-                "on held-out pairs"
+                f"hardly better than the {self.chance_consistency_:.2f} from random pairs. Give more known pairs, and "
+                "check the result on held-out pairs"
             )
+
+    def _best_found(self, learner: Learner, rounds: Sequence[Round], steps: Steps) -> FoundPairs:
+        """Return the pairs that hold together best: those found from the known pairs alone, or from another start.
+
+        Further starts are tried while the pairs are not sure to be right, the last one only if chance explains them.
+        """
+        X, Y, aligner = learner.X, learner.Y, learner.aligner
+        best, self.consistency_ = FoundPairs.guessed(), -1.0
+        starts = {"pairs": lambda: NO_PAIRS, **self._starts}
+        for number, (name, find) in enumerate(starts.items()):
+            part = steps.part()
+            if self.consistency_ >= SURE or (number > 1 and self._beats_chance):
+                continue
+            found = learner.learn(rounds, start=FoundPairs.guessed(find()), progress=part)
+            with warnings.catch_warnings(action="ignore", category=FippWarning):
+                # Ignore warnings about the smaller seed.
+                holds = consistency(X, Y, found.pairs, aligner, self.max_words)
+            if holds > self.consistency_:
+                best, self.consistency_, self.start_ = found, holds, name
+            if self.consistency_ < SURE and number == min(1, len(self._starts)):
+                # Without any found pairs there is nothing to compare.
+                self.chance_consistency_ = chance_consistency(X, Y, aligner, rounds) if self.consistency_ else 0.0
+        return best
+
+    @property
+    def _beats_chance(self) -> bool:
+        return beats_chance(self.consistency_, self.chance_consistency_)
 
 
 class Round(NamedTuple):
