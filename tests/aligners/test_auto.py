@@ -338,6 +338,22 @@ def test_with_fewer_pairs_than_dimensions_self_learning_is_taken_unless_it_is_wo
     assert "self-learning" in aligner.chosen_ and len(aligner.induced_pairs_) > 300
 
 
+def test_pairs_that_name_the_translation_of_a_similar_word_do_not_decide(spaces):
+    X, _ = spaces
+    known = pairs(0, 600)
+    cosines = np.corrcoef(X[:600])
+    np.fill_diagonal(cosines, -1)
+    known[::3, 1] = cosines[::3].argmax(axis=1)
+    search = Search(*spaces, known, 0, N)
+    fitted = Spectral().fit(*spaces, known)
+    for part in range(len(search.parts)):
+        words = known[search.parts[part]]
+        alone = words[[(known[:, 1] == target).sum() == 1 for target in words[:, 1]]]
+        assert len(alone) < len(words)
+        expected = reciprocal_ranks_by_cosine_and_csls(fitted, *spaces, alone, 500, N)
+        np.testing.assert_array_equal(search._score(fitted, part), expected)
+
+
 def test_source_words_are_counted_and_not_pairs(spaces):
     doubled = np.concatenate([pairs(0, 150), np.stack([np.arange(150), np.arange(1, 151)], axis=1)])
     assert Auto().fit(*spaces, doubled).chosen_ == "self-learning from few pairs"

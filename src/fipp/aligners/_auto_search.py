@@ -27,6 +27,10 @@ from fipp.aligners._suspects import NOISY, pair_cosines
 # Methods differ by a point or less, which few words cannot show. A quarter of the source words is held out, but hardly
 # more than this number of them; with fewer source words, two quarters are held out in turn.
 _FOLDS, _ENOUGH_WORDS = 4, 1500
+# If more pairs than this share have a target word that another pair has too, many of them name the translation of a
+# similar word. Maps of the known pairs repeat such errors, so pairs like these do not tell which map is better; they
+# are then not looked up, as long as so many others are left.
+_SHARED_TARGETS, _ENOUGH_OTHERS = 1 / 3, 100
 # A candidate that is behind by so many standard errors of the difference is not tried on further parts.
 _CLEARLY = 2.0
 # Held-out words are looked up among this many of the first target words, and their own translations.
@@ -137,6 +141,7 @@ class Search:
         folds = max(_FOLDS, sources // _ENOUGH_WORDS)
         parts = held_out_parts(pairs[:, 0], folds=folds, random_state=random_state)
         self.parts = parts[: 2 if sources < _ENOUGH_WORDS else 1]
+        self._telling = _telling(pairs)
         self.trials: list[CandidateScore] = []
         self.skipped: list[Skipped] = []
         self.spent = 0.0
@@ -272,7 +277,7 @@ class Search:
 
     def _score(self, fitted: BaseAligner, part: int) -> NDArray[np.float64]:
         """Return the reciprocal ranks of the words of a part by cosine and by CSLS."""
-        held_out = self.pairs[self.parts[part]]
+        held_out = self.pairs[self.parts[part] & self._telling]
         return reciprocal_ranks_by_cosine_and_csls(fitted, self.X, self.Y, held_out, _HUB_WORDS, _TARGETS)
 
     def _try_spectral(self) -> None:
@@ -357,6 +362,21 @@ class Search:
         """Take a candidate that is better by more than a standard error of the difference."""
         if _clearly_better(trial.ranks, self.best.ranks, by=1.0):
             self._take_if_better(trial)
+
+
+def _telling(pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which pairs are looked up when they are held out: all of them, unless too many share their target word.
+
+    Examples
+    --------
+    >>> shared = np.stack([np.arange(300), np.arange(300) % 200], axis=1)
+    >>> int(_telling(shared).sum()), int(_telling(shared[:250]).sum()), int(_telling(shared[:220]).sum())
+    (100, 150, 220)
+    """
+    _, word, count = np.unique(pairs[:, 1], return_inverse=True, return_counts=True)
+    alone: NDArray[np.bool_] = count[word] == 1
+    few = np.mean(~alone) <= _SHARED_TARGETS or len(np.unique(pairs[alone, 0])) < _ENOUGH_OTHERS
+    return np.ones_like(alone) if few else alone
 
 
 def _best(trials: Iterable[CandidateScore]) -> CandidateScore:
