@@ -2,6 +2,7 @@ from . import aligners as aligners
 from . import datasets as datasets
 from . import evaluate as evaluate
 from . import experiments as experiments
+from . import explore as explore
 from . import io as io
 from . import migrate as migrate
 from . import preprocess as preprocess

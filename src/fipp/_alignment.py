@@ -312,6 +312,24 @@ class Alignment:
         self.scores[result.retrieval] = result.as_dict()
         return result
 
+    def known_pairs(self) -> NDArray[np.int64]:
+        """Return the row numbers of the seed pairs; none if the vectors are not, row by row, those of the fit.
+
+        Returns
+        -------
+        ndarray of int64, shape (c, 2)
+
+        Examples
+        --------
+        >>> import fipp
+        >>> demo = fipp.datasets.load_demo()
+        >>> fipp.align(demo.source, demo.target, demo.seed, "fipp").known_pairs().shape
+        (2262, 2)
+        """
+        pairs = self.aligner.pairs_ if self._seed_pairs is None else self._seed_pairs
+        here = seed_keys(self._side("source"), self._side("target"), pairs)
+        return pairs if np.array_equal(here, self._known()) else pairs[:0]
+
     def _known(self) -> NDArray[np.uint64]:
         """Return the keys of the seed pairs; those of the file in a model that was read from one."""
         if self._seed_keys is None:

@@ -8,7 +8,7 @@ import pytest
 import fipp
 
 COMMANDS = [
-    "align", "tune", "methods", "compare", "eval", "translate", "transform", "convert", "info", "similarity",
+    "align", "tune", "methods", "compare", "eval", "explore", "translate", "transform", "convert", "info", "similarity",
     "analogies",
     "download", "demo",
 ]  # fmt: skip

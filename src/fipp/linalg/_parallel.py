@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ContextDecorator, contextmanager
 from functools import cache
@@ -135,6 +135,8 @@ def ordered_map(
             return work(item)
 
     threads = n_threads() if at_most is None else min(at_most, n_threads())
+    if isinstance(items, Sized):  # a single item need not wait until a thread is free
+        threads = min(threads, max(1, len(items)))
     with single_threaded_blas:
         if threads == 1:
             yield from map(quiet_work, items)

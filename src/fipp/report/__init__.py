@@ -4,7 +4,7 @@ from fipp.report._canvas import check_figures
 from fipp.report._grid import HeatMap, heat_maps, plot_grid
 from fipp.report._map import PairMap, draw_map, layout
 from fipp.report._page import Html, document, joined, style_sheet, table, tag, word
-from fipp.report._pairs import Panel, Picture, draw_picture, picture_of, plot_pairs
+from fipp.report._pairs import Panel, Picture, draw_picture, picture_of, plot_pairs, principal_axes
 from fipp.report._paper import plot_paper
 
 # The names that are not listed here are for other rooms of fipp.

@@ -138,20 +138,20 @@ def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]
     aligner = alignment.aligner
     before = unit_rows(aligner.source_preprocess_.transform(S))
     after, target = unit_rows(aligner.transform(S)), unit_rows(aligner.transform_target(T))
-    origin, axes = _principal_axes(target)
+    origin, axes = principal_axes(target)
     shown = (target - origin) @ axes
     if before.shape[1] == target.shape[1]:
         where = f"{names[0]} in its own coordinates; a pair's mean cosine is {_mean_cosine(before, target)}"
         unaligned = (before - origin) @ axes
     else:
         where = f"{names[0]} on axes of its own: it has {before.shape[1]} dimensions, {names[1]} {target.shape[1]}"
-        own_origin, own_axes = _principal_axes(before)
+        own_origin, own_axes = principal_axes(before)
         unaligned = (before - own_origin) @ own_axes
     moved = f"{names[0]} mapped into the shared space; a pair's mean cosine is {_mean_cosine(after, target)}"
     return [Panel("Before", where, unaligned, shown), Panel("After", moved, (after - origin) @ axes, shown)]
 
 
-def _principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:
+def principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:
     """Return the mean and the first two principal directions, with fixed signs so that the picture never flips."""
     mean = X.mean(axis=0)
     directions = np.linalg.svd(X - mean, full_matrices=False)[2][:2]

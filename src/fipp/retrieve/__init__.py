@@ -5,7 +5,7 @@ from fipp.retrieve._mutual import Hubness, MutualNeighbours, hubness, mutual_nei
 from fipp.retrieve._ranks import best_reciprocal_ranks, ranks_of_gold
 from fipp.retrieve._scores import check_beta, check_count, check_retrieval, corrects_hubs
 from fipp.retrieve._search import Neighbours, mean_similarity, neighbours
-from fipp.retrieve._two_way import MeanCosines, SideBySide, TwoWayIndex
+from fipp.retrieve._two_way import MeanCosines, Side, SideBySide, TwoWayIndex
 
 # The names that are not listed here are for other rooms of fipp.
 __all__ = [
