@@ -30,6 +30,7 @@ from fipp.cli import (
     _migrate,
     _migrate_data,
     _reproduce,
+    _shift,
     _vectors,
     _words,
 )
@@ -220,6 +221,7 @@ _add(
         "fipp convert wiki.en.vec.gz -o en.npy --limit 200000": _vectors.convert,
         "fipp similarity en.vec simlex999.tsv wordsim353.tsv --model en-fr.fipp": _words.similarity,
         "fipp analogies en.vec questions-words.txt --method 3cosmul --model en-fr.fipp": _words.analogies,
+        "fipp shift news-1990.vec news-2020.vec -n 30": _shift.shift,
         "fipp download xling:en-hr fasttext:en fasttext:hr -o data": _vectors.download,
     },
     "Vectors and data",

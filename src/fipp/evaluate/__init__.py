@@ -11,6 +11,7 @@ from fipp.evaluate._bli import bli, seed_keys, seen_queries
 from fipp.evaluate._induction import InducedPairs, Induction, check_precision, induce, induce_pairs
 from fipp.evaluate._result import MEASURES, BLIResult, Seen, Slice
 from fipp.evaluate._self_evaluation import self_evaluate
+from fipp.evaluate._shift import Shift, ShiftedItem, shift
 from fipp.evaluate._similarity import (
     ScoredPair,
     Side,
@@ -30,6 +31,8 @@ __all__ = [
     "BLIResult",
     "InducedPairs",
     "Induction",
+    "Shift",
+    "ShiftedItem",
     "Suspects",
     "analogies",
     "bli",
@@ -41,6 +44,7 @@ __all__ = [
     "load_analogies",
     "load_similarity",
     "self_evaluate",
+    "shift",
     "similarity",
     "similarity_before_after",
     "suspects",
