@@ -88,9 +88,7 @@ def test_too_few_shared_items_are_refused():
 
 def test_words_with_another_sense_are_found_between_web_and_news(shared_data):
     folder = shared_data / "vectors"
-    found = shift(
-        Vectors.load(folder / "en.glove840b300.npy"), Vectors.load(folder / "en.spacymd300.npy"), max_words=12_000
-    )
+    found = shift(Vectors.load(folder / "en.glove840b300.npy"), Vectors.load(folder / "en.spacymd300.npy"))
     first = {each.item: each for each in found.items[:60]}
     # Coins or a politician; German or an institute; food or a football club.
     assert {"pence", "mit", "ham"} <= set(first)
