@@ -82,6 +82,20 @@ def test_predictions_can_leave_out_another_pair_too(pairs):
     assert np.allclose(predicted[5], without("linear", X, Y, [5, 40], 0.0).transform(X[[5]])[0], atol=1e-3)
 
 
+def test_leaving_three_pairs_out_is_fitting_without_them(pairs):
+    X, Y = pairs
+    n, rows, own = 30, np.array([35, 36, 4, 5]), np.array([3, -1, 7, 5])
+    left_out = KernelRidge("linear", ridge=0.0, prior="zero", preprocess=None).leave_out(X, Y)
+    found = left_out.cosines_to(rows, n, own)
+    for place, (i, g) in enumerate(zip(rows, own, strict=True)):
+        for j in range(n):
+            kept = np.setdiff1d(np.arange(len(X)), [i, g, j])
+            aligner = KernelRidge("linear", ridge=0.0, prior="zero", preprocess=None).fit(X[kept], Y[kept])
+            mapped = aligner.transform(X[i : i + 1])[0]
+            cosine = mapped @ Y[j] / np.linalg.norm(mapped) / np.linalg.norm(Y[j])
+            assert found[place, j] == pytest.approx(cosine, abs=2e-3)
+
+
 def test_two_versions_of_a_model_stay_close_from_few_pairs():
     rng = np.random.default_rng(0)
     new = rng.standard_normal((500, 64))

@@ -259,6 +259,40 @@ class LeftOut(NamedTuple):
         lengths = np.sqrt(np.maximum(squares, np.float32(1e-12))) * np.linalg.norm(queries, axis=1)[:, None]
         return (products / lengths).astype(np.float32)
 
+    def cosines_to(self, rows: NDArray[np.int64], n: int, own: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+        """Return the cosine of ŷ of some rows with y of the first ``n``, by the map without either.
+
+        ``own`` is a further pair to leave out of each row, −1 if there is none. It is cosine(ŷ_i, y_j) with the pairs
+        A = {i, own} and j left out: with M = I − H and z = M_AA⁻¹ r_A, leaving out j as well turns the residual z_i
+        into z_i − c (r_j − M_jA z) / s, where c = (M_AA⁻¹ M_Aj)_i and s = M_jj − M_jA M_AA⁻¹ M_Aj.
+        """
+        F, R, Y = self.factors, self.residuals, self.Y
+        other = np.full(len(rows), -1) if own is None else own
+        known = (other >= 0) & (other != rows)
+        g = np.where(known, other, 0)
+        mean = np.float32(1 / len(Y))
+        h_i, h_g = (_dots(F[each], F[each]) + mean for each in (rows, g))
+        h_ig = np.where(known, _dots(F[rows], F[g]) + mean, 0)
+        h_g = np.where(known, h_g, 0)
+        determinant = np.maximum((1 - h_i) * (1 - h_g) - h_ig**2, _SMALLEST).astype(np.float32)
+        a, b, d = ((each / determinant)[:, None].astype(np.float32) for each in (1 - h_g, h_ig, 1 - h_i))  # M_AA⁻¹
+        z_i, z_g = a * R[rows] + b * R[g], np.where(known[:, None], b * R[rows] + d * R[g], 0)
+        m_i, m_g = -(F[rows] @ F[:n].T + mean), np.where(known[:, None], -(F[g] @ F[:n].T + mean), 0)
+        c, e = a * m_i + b * m_g, b * m_i + d * m_g
+        s = np.maximum(1 - _dots(F[:n], F[:n]) - mean - c * m_i - e * m_g, np.float32(_SMALLEST))
+        t = c / s
+        t[rows[:, None] == np.arange(n)] = 0
+        t[known, other[known]] = 0  # these are left out already
+        # ŷ = u + t (r_j − m_i z_i − m_g z_g), of which only inner products are needed.
+        u, R_n, Y_n = Y[rows] - z_i, R[:n], Y[:n]
+        products = u @ Y_n.T + t * (_dots(R_n, Y_n) - m_i * (z_i @ Y_n.T) - m_g * (z_g @ Y_n.T))
+        along = u @ R_n.T - m_i * _dots(u, z_i)[:, None] - m_g * _dots(u, z_g)[:, None]
+        step = _dots(R_n, R_n) - 2 * m_i * (z_i @ R_n.T) - 2 * m_g * (z_g @ R_n.T)
+        step += m_i**2 * _dots(z_i, z_i)[:, None] + m_g**2 * _dots(z_g, z_g)[:, None]
+        step += 2 * m_i * m_g * _dots(z_i, z_g)[:, None]
+        squares = np.maximum(_dots(u, u)[:, None] + 2 * t * along + t * t * step, np.float32(1e-12))
+        return (products / np.sqrt(squares * _dots(Y_n, Y_n))).astype(np.float32)
+
 
 def _dots(A: NDArray[np.float32], B: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the inner product of each row of A with the same row of B."""

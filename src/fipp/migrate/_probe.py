@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
 from fipp._progress import Progress, Steps
-from fipp.aligners import KernelRidge, LeftOut
+from fipp.aligners import KernelRidge
 from fipp.exceptions import FippError
-from fipp.linalg import row_blocks, unit_rows
+from fipp.linalg import unit_rows
 from fipp.migrate._forecast import (
     Estimate,
     chance_among,
@@ -25,18 +24,19 @@ from fipp.migrate._forecast import (
 )
 from fipp.migrate._maps import DEPTH, best_map, nearest_others, shares_found
 from fipp.migrate._sample import PairedSample
+from fipp.migrate._searches import Found, Sides
 
 RESCORED = (50, 100, 200)
 """How many of the first found are scored again by the new model."""
 
 # The cheapest way whose score comes this close to the best one is recommended.
-CLOSE = 0.02
-# Without queries, how far those of real users may differ from documents: half of the interval.
-_SHIFT = 0.05
-# The standard error of continuing a figure, for each factor of ten beyond the sample.
-_PER_DECADE = 0.02
+CLOSE = 0.01
+# Standard errors that no resampling of the sample shows, for a collection ten times as large, measured on pairs of
+# models (benchmarks/forecast.py): of recall, and of recall and MRR among items scored again. MRR itself needs none.
+_RECALL, _RESCORED_RECALL, _RESCORED_MRR = 0.009, 0.05, 0.03
+# The same of taking items for queries where there are no queries.
+_SHIFT = 0.028
 _FEWEST = 1000
-_QUERIES_AT_A_TIME = 256
 _CURVE = (0.125, 0.25, 0.5, 1.0)
 _SAID = {
     "stay on the old model": "Keep the old vectors and the old model",
@@ -83,7 +83,7 @@ class Probe:
     clusters : list of Cluster
         The parts of the collection where converting keeps the fewest neighbours, worst first.
     recommended : str
-        The name of the cheapest way that comes within .02 of the best.
+        The name of the cheapest way that comes within .01 of the best.
     verdict : str
         The same in a sentence, with the reason.
     """
@@ -108,62 +108,6 @@ class Probe:
                  "ndcg": way.ndcg and way.ndcg._asdict(), "share": way.share} for way in self.ways]  # fmt: skip
         rest = {name: getattr(self, name) for name in ("size", "n_items", "n_queries", "map", "recommended", "verdict")}
         return {**rest, "ways": ways, "curve": self.curve, "clusters": [each._asdict() for each in self.clusters]}
-
-
-class _Found(NamedTuple):
-    """What one way finds in the sample."""
-
-    recalls: NDArray[np.float64]  # (items, 10): of the 1, 2, … 10 nearest neighbours of each item
-    by_queries: NDArray[np.float64] | None  # the same of each query, without its answers
-    ranks: NDArray[np.int64] | None  # of the first answer of each query that has one
-
-
-class _Sides:
-    """The sample with its true neighbours, against which every way is measured."""
-
-    def __init__(self, sample: PairedSample) -> None:
-        self.sample = sample
-        self.old, self.new = unit_rows(sample.old), unit_rows(sample.new)
-        self.own = np.arange(len(sample))
-        gold = [rows[:1] if len(rows) else np.array([-1]) for rows in sample.gold or []]
-        self.gold = np.concatenate(gold) if gold else None
-
-    @cached_property
-    def true_neighbours(self) -> list[list[int]]:
-        return nearest_others(self.new, self.new, self.own)
-
-    @cached_property
-    def new_queries(self) -> NDArray[np.float32] | None:
-        return None if self.sample.new_queries is None else unit_rows(self.sample.new_queries)
-
-    @cached_property
-    def old_queries(self) -> NDArray[np.float32] | None:
-        return None if self.sample.old_queries is None else unit_rows(self.sample.old_queries)
-
-    @cached_property
-    def answers(self) -> NDArray[np.int64]:
-        """The answer of each query, −1 if it has none."""
-        assert self.new_queries is not None
-        return np.full(len(self.new_queries), -1) if self.gold is None else self.gold
-
-    @cached_property
-    def wanted_by_queries(self) -> list[list[int]]:
-        assert self.new_queries is not None
-        return nearest_others(self.new_queries, self.new, self.answers)
-
-    def found(
-        self, items: NDArray, pool: NDArray, queries: NDArray | None, ranks: NDArray[np.int64] | None = None
-    ) -> _Found:
-        """Search a pool with items and with queries; gold ranks are taken from the pool unless given."""
-        recalls = shares_found(nearest_others(items, pool, self.own), self.true_neighbours)
-        if queries is None:
-            return _Found(recalls, None, None)
-        by_queries = shares_found(nearest_others(queries, pool, self.answers), self.wanted_by_queries)
-        if self.gold is None:
-            return _Found(recalls, by_queries, None)
-        if ranks is None:
-            ranks = _gold_ranks(lambda rows: queries[rows] @ pool.T, self.answers)
-        return _Found(recalls, by_queries, ranks)
 
 
 def probe(
@@ -204,58 +148,24 @@ def probe(
     size = DEPTH * n if size is None else size
     if size < n:
         raise FippError(f"size is the number of items in the whole collection: at least the {n:,} of the sample")
-    sides, steps = _Sides(sample), Steps(progress, 6)
+    sides, steps = Sides(sample), Steps(progress, 6)
     steps(0)
-    name, _, left_out, _ = best_map(sample, progress=steps.part(2))
-    found = _search_all(sides, left_out)
+    best = best_map(sample, progress=steps.part(2))
+    name, found = best.name, sides.search_all(best)
     steps()
-    ways = _ways(found, sides, size, random_state)
+    ways = _ways(found, n, size, random_state)
     steps()
     curve = _learning_curve(sides, name)
     steps()
     recommended, verdict = _verdict(ways, n, size)
     steps.finish()
     n_queries = 0 if sides.new_queries is None else len(sides.new_queries)
-    clusters = _worst_clusters(sides, found["convert"].recalls[:, -1], random_state)
+    clusters = _worst_clusters(sides, sides.recalls_by_items(best)[:, -1], random_state)
     return Probe(ways, size, n, n_queries, name, curve, clusters, recommended, verdict)
 
 
-def _search_all(sides: _Sides, left_out: LeftOut) -> dict[str, _Found]:
-    queries, gold = sides.new_queries, sides.gold
-    ranks = None
-    if queries is not None and gold is not None:
-        ranks = _gold_ranks(lambda rows: left_out.cosines(queries[rows], gold[rows]), gold)
-    return {
-        "stay on the old model": sides.found(sides.old, sides.old, sides.old_queries),
-        "query adapter": _search_adapted(sides),
-        "convert": sides.found(sides.new, unit_rows(left_out.predictions()), queries, ranks),
-        "embed again": sides.found(sides.new, sides.new, queries),
-    }
-
-
-def _search_adapted(sides: _Sides) -> _Found:
-    """Search the old items with the new model's queries, mapped to the old model by a map that has seen neither."""
-    asked, best = sides.new_queries, best_map(sides.sample, "queries")
-    if asked is None or sides.old_queries is None:
-        queries = None if asked is None else unit_rows(best.aligner.transform(asked))
-        return sides.found(unit_rows(best.left_out.predictions()), sides.old, queries)
-    predicted = unit_rows(best.left_out.predictions(np.concatenate([np.full(len(sides.own), -1), sides.answers])))
-    return sides.found(predicted[: len(sides.own)], sides.old, predicted[len(sides.own) :])
-
-
-def _gold_ranks(cosines: Any, gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rank of the answer of each query that has one; ``cosines`` gives those of some rows with the pool."""
-    ranks = []
-    for rows in row_blocks(len(gold), _QUERIES_AT_A_TIME):
-        scores, mine = cosines(rows), gold[rows]
-        known = mine >= 0
-        own = scores[known, mine[known]][:, None]
-        ranks.append(1 + (scores[known] > own).sum(axis=1))
-    return np.concatenate(ranks)
-
-
-def _ways(found: dict[str, _Found], sides: _Sides, size: int, random_state: int) -> list[Way]:
-    forecaster = _Forecaster(len(sides.sample), size, random_state)
+def _ways(found: dict[str, Found], n: int, size: int, random_state: int) -> list[Way]:
+    forecaster = _Forecaster(n, size, random_state)
     again = found["embed again"]
     listed: list[tuple[str, Estimate, Estimate | None, Estimate | None]] = []
     for name, each in found.items():
@@ -276,50 +186,55 @@ def _ways(found: dict[str, _Found], sides: _Sides, size: int, random_state: int)
 class _Forecaster:
     """Figures of the sample, continued to the size of the collection, with intervals."""
 
-    def __init__(self, n: int, size: int, random_state: int, n_resamples: int = 200) -> None:
+    def __init__(self, n: int, size: int, random_state: int, n_resamples: int = 50) -> None:
         self.n, self.size, self.larger = n, size, size / n
         self.rng, self.n_resamples = np.random.default_rng(random_state), n_resamples
-        self.extrapolation = _PER_DECADE * np.log10(max(self.larger, 1))
+        self.decades = float(np.log10(max(self.larger, 1)))
 
-    def recall(self, found: _Found, again: _Found) -> Estimate:
-        """Forecast recall from items and from queries; where they differ, the interval says so."""
-        shares = [found.recalls] if found.by_queries is None else [found.recalls, found.by_queries]
-        values, errors = zip(*(self._tail(each) for each in shares), strict=True)
-        value, shift = float(np.mean(values)), _SHIFT / 1.96
-        if len(values) == 2:
-            shift = abs(values[0] - values[1]) / 2
+    def recall(self, found: Found, again: Found) -> Estimate:
+        """Forecast recall; by items and queries alike if both are asked in the space of the new model."""
+        shares = [each for each in (found.recalls, found.by_items) if each is not None]
+        values, errors = zip(*map(self._tail, shares), strict=True)
+        value = float(np.mean(values))
         if found.ranks is not None and again.ranks is not None:
             # An answer is often among the neighbours, and found more easily than they are.
             near = chance_among(DEPTH, again.ranks, self.n, self.size) / DEPTH
             found_too = near * chance_among(DEPTH, found.ranks, self.n, self.size)
             value = (1 - near.mean()) * value + found_too.mean()
-        return Estimate.around(value, float(np.sqrt(np.mean(np.square(errors)) + shift**2 + self.extrapolation**2)))
+        unasked = 0.0 if again.ranks is not None else _SHIFT
+        return Estimate.around(value, float(np.sqrt(np.mean(np.square(errors)) + unasked**2 + self._beyond(_RECALL))))
+
+    def _beyond(self, per_decade: float) -> float:
+        """Return the variance that continuing a figure beyond the sample adds."""
+        return (per_decade * self.decades) ** 2
 
     def _tail(self, recalls: NDArray[np.float64]) -> tuple[float, float]:
-        drawn = [recalls[self._draw(len(recalls))].mean(axis=0) for _ in range(self.n_resamples // 4)]
+        drawn = [recalls[self._draw(len(recalls))].mean(axis=0) for _ in range(self.n_resamples)]
         spread = [recall_in(each, self.n, self.size) for each in drawn]
         return recall_in(recalls.mean(axis=0), self.n, self.size), float(np.std(spread))
 
-    def mean(self, ranks: NDArray[np.int64] | None, value_in: Any) -> Estimate | None:
+    def mean(self, ranks: NDArray[np.int64] | None, value_in: Any, per_decade: float = 0.0) -> Estimate | None:
         """Forecast the mean of a value of ranks, such as 1 / rank."""
         if ranks is None:
             return None
         value, doubt = continued(lambda part: float(value_in(part, ranks).mean()), self.larger)
         spread = []
-        for _ in range(self.n_resamples // 4):
+        for _ in range(self.n_resamples):
             drawn = ranks[self._draw(len(ranks))]
             spread.append(continued(lambda part: float(value_in(part, drawn).mean()), self.larger)[0])  # noqa: B023
-        return Estimate.around(value, float(np.sqrt(np.var(spread) + doubt**2 + self.extrapolation**2)))
+        return Estimate.around(value, float(np.sqrt(np.var(spread) + doubt**2 + self._beyond(per_decade))))
 
-    def rescored(self, found: _Found, again: _Found, first: int) -> tuple[Estimate, Estimate | None, Estimate | None]:
+    def rescored(self, found: Found, again: Found, first: int) -> tuple[Estimate, Estimate | None, Estimate | None]:
         """Forecast what is left of embedding again if only the first found are scored by the new model."""
-        noise = [self._within(each, first) for each in (found.recalls, found.by_queries) if each is not None]
-        recall = Estimate.around(float(np.mean(noise)), float(np.hypot(np.ptp(noise) / 2, self.extrapolation)))
+        shares = [self._within(each, first) for each in (found.recalls, found.by_items) if each is not None]
+        unasked = 0.0 if again.ranks is not None else _SHIFT
+        error = float(np.sqrt(np.ptp(shares) ** 2 / 4 + unasked**2 + self._beyond(_RESCORED_RECALL)))
+        recall = Estimate.around(float(np.mean(shares)), error)
         if found.ranks is None or again.ranks is None:
             return recall, None, None
         hit = chance_among(first, found.ranks, self.n, self.size)
         kept = float((hit / again.ranks).sum() / (1 / again.ranks).sum())
-        mrr, ndcg = self.mean(again.ranks, reciprocal_rank_in), self.mean(again.ranks, gain_in)
+        mrr, ndcg = (self.mean(again.ranks, each, _RESCORED_MRR) for each in (reciprocal_rank_in, gain_in))
         assert mrr and ndcg
         return recall, mrr.times(kept), ndcg.times(kept)
 
@@ -331,9 +246,9 @@ class _Forecaster:
         return self.rng.integers(count, size=count)
 
 
-def _learning_curve(sides: _Sides, name: str) -> list[tuple[int, float]]:
+def _learning_curve(sides: Sides, name: str) -> list[tuple[int, float]]:
     """Return recall by number of pairs in one fixed part of the sample, continued to two and four times as many."""
-    held = np.arange(len(sides.own)) % 4 == 3
+    held = np.arange(len(sides.new)) % 4 == 3
     wanted = nearest_others(sides.new[held], sides.new[held], np.arange(held.sum()))
     old, new, points = sides.old[~held], sides.new[~held], []
     for share in _CURVE:
@@ -348,7 +263,7 @@ def _learning_curve(sides: _Sides, name: str) -> list[tuple[int, float]]:
     return points
 
 
-def _worst_clusters(sides: _Sides, recalls: NDArray[np.float64], random_state: int, n_worst: int = 3) -> list[Cluster]:
+def _worst_clusters(sides: Sides, recalls: NDArray[np.float64], random_state: int, n_worst: int = 3) -> list[Cluster]:
     """Return the clusters of items by the new model whose neighbours are kept least, with their most typical items."""
     k = min(20, max(2, len(recalls) // 50))
     groups = KMeans(k, n_init=3, random_state=random_state).fit(sides.new)
