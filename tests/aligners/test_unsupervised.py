@@ -248,8 +248,8 @@ def test_invalid_settings_are_refused_and_named(wrong, alike):
 @pytest.mark.parametrize(
     ("X", "Y", "message"),
     [
-        (np.ones((50, 5)), np.ones((50, 5)), "no two words that are each other's nearest"),
-        (np.ones((1, 5)), np.ones((1, 5)), "no two words that are each other's nearest"),
+        (np.ones((50, 5)), np.ones((50, 5)), "only one source vector"),
+        (np.ones((1, 5)), np.ones((1, 5)), "only one source vector"),
         (np.zeros((50, 5)), np.ones((50, 5)), "every source vector is zero"),
         (np.ones((50, 5)), np.zeros((50, 5)), "every target vector is zero"),
     ],

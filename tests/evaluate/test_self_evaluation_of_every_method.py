@@ -64,7 +64,7 @@ def true_p_at_1(aligner, X, Y, given=WORDS):
 def refits(monkeypatch):
     """Keep the copies that a self-evaluation fits, each with the pairs held out from it."""
     kept = []
-    original = self_evaluation._refits
+    original = self_evaluation.refits
 
     def keep(*arguments):
         kept.clear()
@@ -72,7 +72,7 @@ def refits(monkeypatch):
             kept.append(refit)
             yield refit
 
-    monkeypatch.setattr(self_evaluation, "_refits", keep)
+    monkeypatch.setattr(self_evaluation, "refits", keep)
     return kept
 
 

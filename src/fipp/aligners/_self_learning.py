@@ -37,6 +37,9 @@ _CHANCE_WORDS = 4000
 RANKED_WORDS = 12_000
 """Refinement by ranking looks for hard negatives among this many words."""
 
+Starts = Mapping[str, Callable[[], NDArray[np.int64]]]
+"""How to find the first pairs, for each name of a start."""
+
 
 class SelfLearning(WrappingAligner):
     r"""Any aligner, fitted again with the pairs of words that choose each other under CSLS.
@@ -94,7 +97,7 @@ class SelfLearning(WrappingAligner):
 
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"learned_weight": (0.1, 0.3, 1.0)}
 
-    _starts: Mapping[str, Callable[[], NDArray[np.int64]]] = MappingProxyType({})
+    _starts: Starts = MappingProxyType({})
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_words": [AT_LEAST_1],
@@ -133,7 +136,7 @@ class SelfLearning(WrappingAligner):
         self.ranking_steps = ranking_steps
 
     def trying(self, **starts: Callable[[], NDArray[np.int64]]) -> Self:
-        """Return this aligner, which will also try guesses beside the known pairs if these alone may not be enough.
+        """Return this aligner, whose next fit also tries guesses beside the known pairs if these may not be enough.
 
         Guesses are forgotten unless they are found again. ``start_`` will be the name of the start that was taken.
         """
@@ -144,7 +147,8 @@ class SelfLearning(WrappingAligner):
         aligner = self._inner()
         learner = Learner(X, Y, self.pairs_, aligner, self.learned_weight, self.weighting, self.n_neighbours)
         rounds = plan(self.pairs_, X, Y, self.max_words, self.n_iterations)
-        found = self._best_found(learner, rounds, Steps(progress, 1 + len(self._starts)))
+        starts, self._starts = {"pairs": lambda: NO_PAIRS, **self._starts}, {}
+        found = self._best_found(learner, rounds, starts, Steps(progress, len(starts)))
         self.mean_csls_ = found.mean_csls()
         self.aligner_ = learner.fit(found)
         if self.ranking_steps:
@@ -157,14 +161,13 @@ class SelfLearning(WrappingAligner):
                 "check the result on held-out pairs"
             )
 
-    def _best_found(self, learner: Learner, rounds: Sequence[Round], steps: Steps) -> FoundPairs:
+    def _best_found(self, learner: Learner, rounds: Sequence[Round], starts: Starts, steps: Steps) -> FoundPairs:
         """Return the pairs that hold together best: those found from the known pairs alone, or from another start.
 
         Further starts are tried while the pairs are not sure to be right, the last one only if chance explains them.
         """
         X, Y, aligner = learner.X, learner.Y, learner.aligner
         best, self.consistency_ = FoundPairs.guessed(), -1.0
-        starts = {"pairs": lambda: NO_PAIRS, **self._starts}
         for number, (name, find) in enumerate(starts.items()):
             part = steps.part()
             if self.consistency_ >= SURE or (number > 1 and self._beats_chance):
@@ -175,7 +178,7 @@ class SelfLearning(WrappingAligner):
                 holds = consistency(X, Y, found.pairs, aligner, self.max_words)
             if holds > self.consistency_:
                 best, self.consistency_, self.start_ = found, holds, name
-            if self.consistency_ < SURE and number == min(1, len(self._starts)):
+            if self.consistency_ < SURE and number == min(1, len(starts) - 1):
                 # Without any found pairs there is nothing to compare.
                 self.chance_consistency_ = chance_consistency(X, Y, aligner, rounds) if self.consistency_ else 0.0
         return best

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -19,7 +19,7 @@ from fipp.aligners._base import NO_PAIRS, LearnsFrom, rows_with_vectors
 from fipp.aligners._consistency import MARGIN, beats_chance, consistency, required
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE, SHARE
 from fipp.aligners._csls_induction import from_similarity_distributions
-from fipp.aligners._self_learning import FoundPairs, Learner, Round, chance_consistency, plan
+from fipp.aligners._self_learning import FoundPairs, Learner, Round, Starts, chance_consistency, plan
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.aligners.published._gwa import GromovWasserstein
@@ -40,8 +40,6 @@ _DESCRIBED = {
     _COUPLING: "words that a Gromov-Wasserstein coupling brings together",
 }
 
-Starts = dict[str, Callable[[], NDArray[np.int64]]]
-"""How to find the first pairs, for each name of a start."""
 # Of the margin, what the consistency must be above chance where chance is nearly 1. Between unrelated clouds of 6 to 20
 # dimensions, where chance is at 0.7 to 0.9, 24 starts came up to 0.08 above it.
 _LEAST = 0.5
@@ -162,7 +160,9 @@ class Unsupervised(WrappingAligner):
         return _DESCRIBED[self.start_].format(self.n_guesses_)
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
-        rows_with_vectors(X, "source"), rows_with_vectors(Y, "target")  # or an error
+        rows, target_rows = rows_with_vectors(X, "source"), rows_with_vectors(Y, "target")
+        _check_differences(X[rows[0]], (X[row] for row in rows), "source")
+        _check_differences(Y[target_rows[0]], (Y[row] for row in target_rows), "target")
         aligner, last = (Spectral(reweight=1.0), Spectral()) if self.aligner is None else (self.aligner, self.aligner)
         learner = Learner(X, Y, self.pairs_, aligner)
         *growing, first, larger = plan(self.pairs_, X, Y, self.max_words, 2)
@@ -222,7 +222,7 @@ class Unsupervised(WrappingAligner):
 
     def _starts(self, X: NDArray, Y: NDArray, guesses: NDArray[np.int64]) -> Starts:
         """Return the starts to try, those that take the longest last."""
-        starts: Starts = {
+        starts: dict[str, Callable[[], NDArray[np.int64]]] = {
             "spelling": lambda: guesses,
             "similarities": lambda: by_similarities(X, Y),
             _COUPLING: lambda: by_coupling(X, Y),
@@ -248,6 +248,15 @@ class StartScore(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         return {"start": self.start, "pairs": self.n_pairs, "consistency": round(self.consistency, 6)}
+
+
+def _check_differences(first: NDArray, vectors: Iterable[NDArray], side: Literal["source", "target"]) -> None:
+    """Refuse vectors that are all the same: preprocessing leaves only rounding errors of them, which say nothing."""
+    if not any((vector != first).any() for vector in vectors):
+        raise FippError(
+            f"the alignment without known pairs has failed: there is only one {side} vector, which every word has. "
+            "Check the vectors"
+        )
 
 
 def _failure(tried: Sequence[StartScore], chance: float, margin: float, n_guesses: int) -> str:
