@@ -337,6 +337,13 @@ def test_a_clean_dictionary_is_not_called_noisy(run, space):
     assert "noisy" not in align(run, space).stderr
 
 
+def test_a_dictionary_without_suspects_leaves_an_empty_file_for_them(run, space):
+    out = space.seed.with_name("suspects.tsv")
+    out.write_text("an\tearlier run\n")
+    result = align(run, space, "--suspects", out)
+    assert result.exit_code == 0 and space.model.exists() and out.read_bytes() == b"", result.stderr
+
+
 def test_suspects_need_a_dictionary_and_a_file_of_their_own(run, space):
     without = run("align", space.source, space.target, "-o", space.model, "--suspects", "x.tsv")
     assert without.exit_code == 2 and "give one with --dict SEED" in without.stderr

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from cli_space import Space
 
 from fipp import Lexicon, Vectors
+from fipp.migrate import Migration, PairedSample
 
 
 class Command(NamedTuple):
@@ -27,6 +29,11 @@ def prepare(space: Space) -> None:
         Vectors.load(path).save(space.folder / "vectors" / name)
     Lexicon.load(space.seed).save(space.folder / "dictionaries" / "yacle.train.freq.1k.en-fr.tsv")
     Lexicon.load(space.test).save(space.folder / "dictionaries" / "yacle.test.freq.2k.en-fr.tsv")
+    old, new = (Vectors.load(path).matrix for path in (space.source, space.target))
+    np.save(space.folder / "old.npy", old)
+    np.save(space.folder / "new.npy", new)
+    Migration.fit(PairedSample.from_arrays(old, new), direction="documents").save(space.folder / "v1-v2.fipp")
+    (Lexicon.load(space.seed) + Lexicon([("e0", "f99")])).save(space.folder / "wrong.tsv")
     cognates = {"a": ["information", "national", "president"], "b": ["informacion", "nacional", "presidente"]}
     for side, similar in cognates.items():
         words = [*similar, *(f"wörter{i}" for i in range(20)), *(str(1900 + i) for i in range(9))]
@@ -62,6 +69,18 @@ def commands(space: Space) -> dict[str, Command]:
         "reproduce xling": make(
             "reproduce", "xling", *folders, "--sizes", "1k", "--tables", "main", *few, "--results", out / "x.jsonl",
             "-o", out / "x.md", to=[out / "x.jsonl", out / "x.md"],
+        ),
+        "induce": make("induce", space.model, *sides, "-o", out / "i.tsv", to=[out / "i.tsv"]),
+        "lexicon suspects": make(
+            "lexicon", "suspects", space.folder / "wrong.tsv", *sides, "-o", out / "w.tsv", to=[out / "w.tsv"]
+        ),
+        "migrate fit": make(
+            "migrate", "fit", space.folder / "old.npy", space.folder / "new.npy", "--direction", "documents",
+            "-o", out / "v1-v2.fipp", to=[out / "v1-v2.fipp"],
+        ),
+        "migrate export": make(
+            "migrate", "export", space.folder / "v1-v2.fipp", "-o", out / "adapter.npz",
+            to=[out / "adapter.npz", out / "adapter.py"],
         ),
     }  # fmt: skip
     for name in ("v.npy", "v.vec", "v.vec.gz", "v.bin", "v.npz", "v.safetensors", "v.parquet"):

@@ -122,7 +122,7 @@ def _judge(
         return None
     found = fipp.evaluate.suspects(*vectors, lexicon)
     if path is not None:
-        _arguments.save(found.lexicon, path)
+        _arguments.save(found, path)
     return found
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fipp.io import LoadReport, Lookup
     from fipp.migrate import Migration
 
+    Savable = fipp.Alignment | fipp.Vectors | fipp.Lexicon | fipp.evaluate.Suspects | Migration
+
 ANY_FORMAT = "in any format that [bold]fipp info[/bold] can read."
 
 Model = Annotated[Path, Argument(metavar="MODEL", help="A model that [bold]fipp align[/bold] wrote.")]
@@ -193,7 +195,7 @@ def load_alignment(model: Path, source: Path, target: Path, report: Reporter, *,
     return fipp.Alignment.load(model, *load_both(source, target, report, limit=limit))
 
 
-def save(result: fipp.Alignment | fipp.Vectors | fipp.Lexicon | Migration, output: Path, **options: Any) -> None:
+def save(result: Savable, output: Path, **options: Any) -> None:
     """Write a result to a file, and remember that for the message after Ctrl-C."""
     result.save(output, **options)
     _console.written.append(output)

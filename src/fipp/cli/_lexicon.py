@@ -93,7 +93,7 @@ def suspects(
     else:
         _show_suspects(found)
     if output is not None:
-        _arguments.save(found.lexicon, output)
+        _arguments.save(found, output)
         report.note(f"{output}: {len(found.lexicon):,} pairs")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
 
 from fipp.aligners import NOISY, pair_cosines
-from fipp.io import Lexicon, Vectors
+from fipp.io import Lexicon, Vectors, atomic_path
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,14 @@ class Suspects:
         """Return one line about the dictionary."""
         share, listed = f"{100 * self.wrong_share:.0f} %", f"{len(self.lexicon):,} of {self.n_pairs:,} pairs"
         return f"about {share} of the pairs seem wrong; {listed} are no nearer than words paired by chance"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the pairs with their cosines, worst first; the file is empty if there are none."""
+        if len(self.lexicon):
+            self.lexicon.save(path)
+        else:
+            with atomic_path(path):
+                pass  # so that no file of an earlier run is taken for the answer
 
 
 def suspects(source: Vectors, target: Vectors, lexicon: Lexicon) -> Suspects:
