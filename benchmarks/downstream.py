@@ -113,7 +113,8 @@ def draw(found, path):
     names = [name for name in SPACES[1:] if any(name in spaces for spaces in found.values())]
     for axes, (language, spaces) in zip(figure.subplots(1, 2, sharey=True), found.items(), strict=True):
         for classifier, colour, marker, shift in (("logistic", "C0", "o", -0.16), ("cnn", "C1", "s", 0.16)):
-            shown = [(place + shift, spaces[name][classifier]) for place, name in enumerate(names) if name in spaces]
+            measured = [(place + shift, spaces.get(name, {}).get(classifier)) for place, name in enumerate(names)]
+            shown = [(place, row) for place, row in measured if row]
             places = [place for place, _ in shown]
             style = {"color": colour, "markersize": 4, "label": CLASSIFIERS[classifier]}
             axes.plot([row["micro_f1"] for _, row in shown], places, marker, **style)
