@@ -16,6 +16,7 @@ ROOMS = (
     "migrate",
     "retrieve",
     "evaluate",
+    "cluster",
     "preprocess",
     "experiments",
     "report",

@@ -1,4 +1,5 @@
 from . import aligners as aligners
+from . import cluster as cluster
 from . import datasets as datasets
 from . import evaluate as evaluate
 from . import experiments as experiments

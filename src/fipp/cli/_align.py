@@ -62,6 +62,7 @@ def align(
     ] = None,
     limit: _arguments.Limit = None,
     max_memory: _arguments.MaxMemory = None,
+    dask: _arguments.Dask = None,
     reverse_dict: _arguments.ReverseDict = False,
     force: _arguments.Force = False,
     strict: _arguments.Strict = False,
@@ -98,7 +99,7 @@ def align(
             )
 
     started = time.perf_counter()
-    with report.progress("aligning") as progress:
+    with _arguments.cluster(dask), report.progress("aligning") as progress:
         alignment = fipp.align(*vectors, lexicon, aligner, progress=progress)
     seconds = time.perf_counter() - started
     _arguments.save(alignment, output)

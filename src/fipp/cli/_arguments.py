@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,7 +75,25 @@ Strict = Annotated[bool, Option("--strict", help="Refuse files with rows that ca
 Json = Annotated[bool, Option("--json", help="Print one JSON object, and no notes.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no notes and no progress.")]
 
+Dask = Annotated[
+    str | None,
+    Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Work on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786. Needs fipp\\[dask].",
+    ),
+]
+
 FORMATS = ("markdown", "csv", "latex")
+
+
+def cluster(address: str | None) -> AbstractContextManager[None]:
+    """Return what work is done in: a cluster if --dask names one."""
+    if address is None:
+        return nullcontext()
+    from fipp.cluster import on_dask
+
+    return on_dask(address)
 
 
 def split_names(names: str | None) -> list[str] | None:

@@ -46,6 +46,7 @@ def probe(
     ] = None,
     id_column: _Id = None,
     random_state: _arguments.RandomState = 0,
+    dask: _arguments.Dask = None,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
@@ -59,7 +60,7 @@ def probe(
 
     report = _console.Reporter(quiet or as_json)
     sample = _load(old, new, queries, id_column, report)
-    with report.progress("measuring") as progress:
+    with _arguments.cluster(dask), report.progress("measuring") as progress:
         result = migrate.probe(sample, size=size, random_state=random_state, progress=progress)
     _console.show_json(result.as_dict()) if as_json else _show(result)
 
@@ -80,6 +81,7 @@ def fit(
     old_name: Annotated[str, Option(metavar="NAME", help="The name of the old model.")] = "old",
     new_name: Annotated[str, Option(metavar="NAME", help="The name of the new model.")] = "new",
     id_column: _Id = None,
+    dask: _arguments.Dask = None,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
@@ -95,7 +97,7 @@ def fit(
     _arguments.check_output(output, old, new, queries)
     report = _console.Reporter(quiet or as_json)
     sample = _load(old, new, queries, id_column, report)
-    with report.progress("fitting") as progress:
+    with _arguments.cluster(dask), report.progress("fitting") as progress:
         migration = migrate.Migration.fit(
             sample,
             direction=direction,  # type: ignore[arg-type]

@@ -89,6 +89,7 @@ def convert(
         int, Option(metavar="N", min=1, help="Rows per fragment; an interruption loses at most one.")
     ] = 65_536,
     manifest: _Manifest = None,
+    dask: _arguments.Dask = None,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
@@ -96,7 +97,7 @@ def convert(
 
     Rows are read, converted and written fragment by fragment, in constant memory, on all cores. SOURCE is never
     changed, and SINK appears when it is complete. After an interruption, [bold]fipp migrate resume SINK[/bold] goes
-    on. Rows that change meanwhile are noticed and converted again.
+    on. Rows that change meanwhile are noticed and converted again. With --dask, all workers must see the same files.
 
     Passwords and keys are taken from the environment or from the database's own configuration, never from the command
     line.
@@ -106,24 +107,28 @@ def convert(
     conversion = migrate.Conversion.start(
         model, source, sink, column=column, key=key, dtype=dtype, fragment_rows=fragment_rows, manifest=manifest
     )
-    _run(conversion, as_json, quiet)
+    _run(conversion, dask, as_json, quiet)
 
 
 def resume(
-    sink: _Sink, manifest: _Manifest = None, as_json: _arguments.Json = False, quiet: _arguments.Quiet = False
+    sink: _Sink,
+    manifest: _Manifest = None,
+    dask: _arguments.Dask = None,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
 ) -> None:
     """Go on with a conversion that was interrupted; its result is the same as without the interruption."""
     from fipp import migrate
 
-    _run(migrate.Conversion.load(sink, manifest=manifest), as_json, quiet)
+    _run(migrate.Conversion.load(sink, manifest=manifest), dask, as_json, quiet)
 
 
-def _run(conversion: Conversion, as_json: bool, quiet: bool) -> None:
+def _run(conversion: Conversion, dask: str | None, as_json: bool, quiet: bool) -> None:
     report = _console.Reporter(quiet or as_json)
     manifest = conversion.manifest
     left = manifest.total - manifest.rows
     report.note(f"{manifest.source}: {manifest.total:,} rows, of which {left:,} are to be converted")
-    with report.progress("converting") as progress:
+    with _arguments.cluster(dask), report.progress("converting") as progress:
         conversion.run(progress)
     if as_json:
         _console.show_json(manifest.status())

@@ -21,12 +21,16 @@ from fipp.linalg._moments import (
 )
 from fipp.linalg._network import LOSSES, ResidualNetwork, Training
 from fipp.linalg._parallel import (
+    Machines,
+    machines,
     n_threads,
     one_torch_thread,
     ordered_map,
     parse_memory,
     rows_per_block,
+    shared_map,
     single_threaded_blas,
+    working_on,
 )
 from fipp.linalg._solve import (
     FilteredObjective,

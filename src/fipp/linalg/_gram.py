@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp._progress import Progress, Steps
-from fipp.linalg._parallel import Result, ordered_map, parse_memory, rows_per_block
+from fipp.linalg._parallel import Result, Shared, ordered_map, parse_memory, rows_per_block, shared_map
 
 FloatArray = NDArray[np.floating]
 
@@ -121,8 +121,17 @@ class GramTiles:
 
     def by_row(self, work: Callable[[int], Result], progress: Progress | None = None) -> Iterator[Result]:
         """Yield ``work(i)`` for every row of tiles, in order, on all threads; ``progress`` counts tiles."""
+        return self._counted(ordered_map(work, range(self.n_blocks), self._most_threads), progress)
+
+    def by_row_anywhere(
+        self, work: Callable[[Shared, int], Result], shared: Shared, progress: Progress | None = None
+    ) -> Iterator[Result]:
+        """Yield ``work(shared, i)`` for every row of tiles, in order, on all threads or on other machines."""
+        return self._counted(shared_map(work, shared, range(self.n_blocks), self._most_threads), progress)
+
+    def _counted(self, results: Iterator[Result], progress: Progress | None) -> Iterator[Result]:
         steps = Steps(progress, self.n_blocks * (self.n_blocks + 1) // 2)
-        for i, result in enumerate(ordered_map(work, range(self.n_blocks), self._most_threads)):
+        for i, result in enumerate(results):
             steps(self.n_blocks - i)
             yield result
 
@@ -173,7 +182,7 @@ def filtered_gram(
     transfer = np.zeros((n, r, r))
     difference, kept, kept_difference = np.zeros(c), np.zeros((n, c)), np.zeros((n, c))
 
-    sums = tiles.by_row(lambda i: _row_of_tiles(tiles, i, Q, epsilons), progress)
+    sums = tiles.by_row_anywhere(_row_of_tiles, (tiles, Q, epsilons), progress)
     for i, (product, total, count, kept_total) in enumerate(sums):
         rest = slice(i * tiles.size, c)
         transfer += product
@@ -189,8 +198,9 @@ def filtered_gram(
     ]
 
 
-def _row_of_tiles(tiles: GramTiles, i: int, Q: NDArray[np.float32], epsilons: Sequence[float]) -> _RowSums:
+def _row_of_tiles(shared: tuple[GramTiles, NDArray[np.float32], Sequence[float]], i: int) -> _RowSums:
     """Return products with Q on both sides of tiles (i, i), (i, i+1), …, and row sums over rows from block i on."""
+    tiles, Q, epsilons = shared
     n, first, left = len(epsilons), i * tiles.size, tiles.negated(i)
     n_rows, n_columns = len(left), tiles.n_pairs - first
     product = np.zeros((n, n_rows, Q.shape[1]), dtype=np.float32)

@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ContextDecorator, contextmanager
-from functools import cache
+from contextvars import ContextVar
+from functools import cache, partial
 from threading import Lock, local
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import scipy.linalg  # noqa: F401  its BLAS must be loaded before the controller looks for it
@@ -19,6 +20,7 @@ from threadpoolctl import ThreadpoolController
 from fipp.exceptions import FippError
 
 Item = TypeVar("Item")
+Shared = TypeVar("Shared")
 Result = TypeVar("Result")
 
 DEFAULT_MAX_MEMORY = 1 << 30
@@ -152,6 +154,49 @@ def ordered_map(
         finally:
             # Blocks that have begun may be writing to the caller's memory.
             wait([future for future in waiting if not future.cancel()])
+
+
+class Machines(Protocol):
+    """Processes that work can be sent to, on this machine or on others."""
+
+    @property
+    def count(self) -> int:
+        """How many items they work on at a time."""
+
+    def map(
+        self, work: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
+    ) -> Generator[Result, None, None]:
+        """Yield ``work(shared, item)`` in the order of ``items``, of which only a few are underway at a time."""
+
+
+_machines: ContextVar[Machines | None] = ContextVar("machines", default=None)
+
+
+def machines() -> Machines | None:
+    """Return the machines that work goes to here; None if it stays in this process, as in all of its own threads."""
+    return _machines.get()
+
+
+@contextmanager
+def working_on(others: Machines) -> Iterator[None]:
+    """Send the work of `shared_map` to other machines."""
+    token = _machines.set(others)
+    try:
+        yield
+    finally:
+        _machines.reset(token)
+
+
+def shared_map(
+    work: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item], at_most: int | None = None
+) -> Generator[Result, None, None]:
+    """Yield ``work(shared, item)`` in the order of ``items``, calculated by threads or, if there are any, `machines`.
+
+    ``shared`` is sent to each machine once. Results are taken in order, as those of `ordered_map`, so that sums over
+    them are the same wherever they were calculated, if processors and BLAS libraries are.
+    """
+    others = machines()
+    return ordered_map(partial(work, shared), items, at_most) if others is None else others.map(work, shared, items)
 
 
 @contextmanager

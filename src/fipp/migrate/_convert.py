@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from fipp._progress import Progress, Steps
 from fipp.aligners import BaseAligner
 from fipp.exceptions import FippError, warn
 from fipp.io import read_model
-from fipp.linalg import ordered_map
+from fipp.linalg import machines, ordered_map, shared_map
 from fipp.migrate._batches import BatchConverter
 from fipp.migrate._manifest import Manifest
 from fipp.migrate._migration import MIGRATION, Migration
@@ -71,7 +72,7 @@ class Conversion:
         self.manifest = manifest
         if _checksum(manifest.model) != manifest.model_checksum:
             raise FippError(f"the model {manifest.model} is not the one that the conversion was started with")
-        self._map = _Map.load(manifest.model)
+        self._map = _map_of(manifest.model, manifest.model_checksum)
         self.converter = BatchConverter(self._map.transform, manifest.column, manifest.dtype)
         self.source: Store = open_source(manifest.source, key=manifest.key)
         self.sink: Sink = open_sink(manifest.sink, key=manifest.key)
@@ -184,15 +185,27 @@ class Conversion:
                 if not manifest.has(fragment):
                     yield fragment
 
-        with closing(ordered_map(self._converted, self.source.scan(missing()))) as converted:
-            for fragment, group in groupby(converted, key=lambda item: item[0]):
-                checksum = self.sink.write(fragment, (batch for _, batch in group))
+        write = self._written_here if machines() is None else self._written_elsewhere
+        with closing(write(missing())) as written:
+            for fragment, checksum in written:
                 now = time.monotonic()
                 manifest.record(fragment, checksum, now - begun)
                 begun, count = now, count + 1
                 steps.stage(f"{manifest.status()['rows_per_second']:,.0f} rows per second")
                 steps(min(fragment.rows, steps.total - steps.done))
         return count
+
+    def _written_here(self, fragments: Iterator[Fragment]) -> Generator[tuple[Fragment, str], None, None]:
+        """Convert and write one fragment after the other; yield the checksum of each."""
+        with closing(ordered_map(self._converted, self.source.scan(fragments))) as converted:
+            for fragment, group in groupby(converted, key=lambda item: item[0]):
+                yield fragment, self.sink.write(fragment, (batch for _, batch in group))
+
+    def _written_elsewhere(self, fragments: Iterator[Fragment]) -> Generator[tuple[Fragment, str], None, None]:
+        """Do the same on other machines, each of which writes whole fragments where all of them can see them."""
+        if not getattr(self.sink, "shared", False):
+            raise FippError(f"{self.sink.address} can be written by one process only: leave the cluster out")
+        return shared_map(_write_fragment, replace(self.manifest, fragments={}, checksums={}), fragments)
 
     def _converted(self, item: tuple[Fragment, Any]) -> tuple[Fragment, Any]:
         return item[0], self.converter(item[1])
@@ -225,6 +238,20 @@ class Conversion:
         with self.manifest.locked():
             self.sink.discard()
             self.manifest.path.unlink(missing_ok=True)
+
+
+@lru_cache(maxsize=1)
+def _map_of(model: str, checksum: str) -> _Map:
+    """Return the map of a model, which is read once for all fragments that a process converts."""
+    return _Map.load(model)
+
+
+def _write_fragment(manifest: Manifest, fragment: Fragment) -> tuple[Fragment, str]:
+    """Convert and write a fragment on a machine that knows nothing but the manifest."""
+    conversion = Conversion(manifest)
+    conversion.sink.open(conversion.converter.schema(conversion.source.schema()), conversion.source)
+    ((_, checksum),) = conversion._written_here(iter([fragment]))
+    return fragment, checksum
 
 
 def manifest_path(sink: str | os.PathLike[str]) -> Path:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp._progress import Steps
-from fipp.linalg import ordered_map, row_blocks
-from fipp.retrieve._scan import Block, Pairs, Scan, Tiles, kernels
+from fipp.linalg import machines, ordered_map, row_blocks, shared_map
+from fipp.retrieve._scan import Block, Pairs, Rows, Scan, Tiles, kernels
 
 _EMPTY = np.iinfo(np.int64).max
 # How many keys a shortlist holds beside twice those wanted: the more, the more rarely it is cut down.
@@ -147,6 +147,15 @@ def find_both(scan: Scan, steps: Steps, of_queries: int, of_keys: int) -> tuple[
 
 def _find(scan: Scan, steps: Steps, wanted: Sequence[Wanted], backward: Best | None) -> list[Best]:
     found = [Best(len(scan.queries), min(k, len(scan.keys)), floor) for k, _, floor in wanted]
+    search = _search_here if machines() is None else _search_elsewhere
+    search(scan, steps, wanted, found, backward)
+    for best, (_, offsets, _) in zip(found, wanted, strict=True):
+        best.fill_zeros(offsets, len(scan.keys))
+    return found
+
+
+def _search_here(scan: Scan, steps: Steps, wanted: Sequence[Wanted], found: list[Best], backward: Best | None) -> None:
+    """Add all keys to what was found, and all queries to what was found for the keys if that is wanted."""
     for strip in scan.strips():
         of_keys = None if backward is None else _OfKeys(scan.queries.read_all(), strip.keys, strip.columns, backward)
 
@@ -165,9 +174,68 @@ def _find(scan: Scan, steps: Steps, wanted: Sequence[Wanted], backward: Best | N
             steps()
         if of_keys is not None:
             of_keys.close()
-    for best, (_, offsets, _) in zip(found, wanted, strict=True):
-        best.fill_zeros(offsets, len(scan.keys))
-    return found
+
+
+class _Question(NamedTuple):
+    """What every machine is asked: the queries, how many keys of each are wanted, and how many queries of each key."""
+
+    queries: Rows
+    counts: list[int]
+    floors: list[NDArray[np.float32] | None]
+    of_keys: int
+    memory: tuple[int | float | str | None, int, int]
+
+
+class _Shard(NamedTuple):
+    """Some of the keys, their place among all of them, and their offsets."""
+
+    keys: Rows
+    columns: slice
+    offsets: list[NDArray[np.float32] | None]
+
+
+class _Answer(NamedTuple):
+    """The best keys of a shard for each query, packed; the best queries of its keys; and which of both are zeros."""
+
+    best: list[NDArray[np.int64]]
+    zero: NDArray[np.bool_]
+    of_keys: NDArray[np.int64] | None
+    zero_keys: NDArray[np.bool_] | None
+
+
+def _search_elsewhere(
+    scan: Scan, steps: Steps, wanted: Sequence[Wanted], found: list[Best], backward: Best | None
+) -> None:
+    """Do what `_search_here` does on other machines: each searches shards of the keys, and the best are merged."""
+    of_keys = 0 if backward is None else backward.k
+    memory = scan.max_memory, scan.kept, scan.per_key
+    question = _Question(scan.queries, [best.k for best in found], [want.floor for want in wanted], of_keys, memory)
+    shards = (
+        _Shard(scan.keys.section(part), part, [None if o is None else o[part] for _, o, _ in wanted])
+        for part in scan.shards()
+    )
+    rows = slice(0, len(scan.queries))
+    for part, answer in zip(scan.shards(), shared_map(_search_shard, question, shards), strict=True):
+        for best, packed in zip(found, answer.best, strict=True):
+            best.add(rows, packed)
+            best.zero = answer.zero
+        if backward is not None:
+            backward.packed[part], backward.zero[part] = answer.of_keys, answer.zero_keys
+        steps(scan.n_query_blocks)
+
+
+def _search_shard(question: _Question, shard: _Shard) -> _Answer:
+    queries, keys = question.queries.received(), shard.keys.received()
+    max_memory, kept, per_key = question.memory
+    scan = Scan(queries, keys, max_memory, kept=kept, per_key=per_key)
+    floors = [None if floor is None else floor.copy() for floor in question.floors]
+    wanted = [Wanted(*each) for each in zip(question.counts, shard.offsets, floors, strict=True)]
+    found = [Best(len(queries), k, floor) for k, _, floor in wanted]
+    backward = Best(len(keys), question.of_keys) if question.of_keys else None
+    _search_here(scan, Steps(None, len(scan)), wanted, found, backward)
+    numbers = np.arange(shard.columns.start, shard.columns.stop)
+    of_keys, zero_keys = (None, None) if backward is None else (backward.packed, backward.zero)
+    return _Answer([best.renumbered(numbers) for best in found], found[0].zero, of_keys, zero_keys)
 
 
 class Shortlists:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp.exceptions import FippError
-from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks, rows_per_block
+from fipp.linalg import machines, n_threads, ordered_map, parse_memory, row_blocks, rows_per_block
 
 Result = TypeVar("Result")
 Tiles = Iterator[tuple[slice, NDArray[np.float32]]]
@@ -29,6 +29,7 @@ Tiles = Iterator[tuple[slice, NDArray[np.float32]]]
 QUERIES_AT_A_TIME = 1024
 KEYS_IN_A_TILE = 2048
 KEYS_AT_A_TIME = 1 << 15
+_SHARDS_EACH = 4
 # Up to this many queries, a compiled loop is faster than BLAS (measured on 300 dimensions).
 FEW_QUERIES = 20
 # Few enough for float64 copies of these rows to stay in the second-level cache.
@@ -61,6 +62,7 @@ class Rows:
         self.name, self.unit = name, unit
         self._picked: NDArray[np.int64] | None = None
         self._ready: Block | None = None
+        self._first = 0  # the number of the first row, if these are a part of a larger matrix
         if self.matrix.ndim != 2 or self.matrix.dtype.kind not in "fiub":
             raise FippError(
                 f"{name} must be a matrix of real numbers, one vector a row, "
@@ -80,6 +82,23 @@ class Rows:
         picked = Rows(self.matrix, self.name, unit=self.unit)
         picked._ready, picked._picked = self._ready, numbers if self._picked is None else self._picked[numbers]
         return picked
+
+    def section(self, part: slice) -> Rows:
+        """Return some rows that lie together, without the others, still unread: what is sent to another machine."""
+        chosen = self._chosen(part)
+        ready = None if self._ready is None else self._ready.part(chosen)
+        section = Rows(self.matrix[chosen] if ready is None else ready.vectors, self.name, unit=self.unit)
+        section._first, section._ready = part.start, ready
+        return section
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.matrix.nbytes
+
+    def received(self) -> Rows:
+        """Return the same rows as they are here, after a journey during which arrays may have become read-only."""
+        if self._ready is not None:
+            self._ready = Block(*(np.require(each, requirements="W") for each in vars(self._ready).values()))
+        return self
 
     def converted(self) -> Rows:
         """Return the same rows, all of them converted now, to be read many times."""
@@ -133,7 +152,7 @@ class Rows:
 
     def _refuse(self, part: slice, good: NDArray[np.bool_], what: str) -> None:
         position = part.start + int(np.flatnonzero(~good)[0])
-        row = position if self._picked is None else int(self._picked[position])
+        row = self._first + position if self._picked is None else int(self._picked[position])
         raise FippError(f"row {row} of {self.name} holds {what}")
 
 
@@ -205,9 +224,13 @@ class Scan:
     ) -> None:
         check_comparable(queries, keys, "search in")
         self.queries, self.keys, self._buffers = queries, keys, local()
+        self.max_memory, self.kept, self.per_key = max_memory, kept, per_key
         half = max(1, parse_memory(max_memory) // 2)
         bytes_per_vector = 4 * queries.dimensions
-        key_step = rows_per_block(bytes_per_vector + per_key, half, at_most=KEYS_AT_A_TIME)
+        most = KEYS_AT_A_TIME
+        if (others := machines()) is not None:  # a few shards for each, so that none is idle for long
+            most = min(most, max(KEYS_IN_A_TILE, -(-len(keys) // (_SHARDS_EACH * others.count))))
+        key_step = rows_per_block(bytes_per_vector + per_key, half, at_most=most)
         self._tile_width = min(KEYS_IN_A_TILE, key_step, len(keys))
         # Each query needs room for its scores, and for the keys that are kept: in shortlists, packed and sorted.
         bytes_per_query = bytes_per_vector + 4 * self._tile_width + 160 * min(kept, len(keys)) + 1024
@@ -222,6 +245,15 @@ class Scan:
         """Yield all queries with one block of keys after another."""
         for columns in self._key_blocks:
             yield Strip(self, self.keys.read_block(columns), columns)
+
+    def shards(self) -> list[slice]:
+        """Return the blocks of keys, each of which another machine may search."""
+        return self._key_blocks
+
+    @property
+    def n_query_blocks(self) -> int:
+        """How many steps a shard counts for."""
+        return len(self._query_blocks)
 
     def run(
         self, work: Callable[[Pairs, Tiles], Result], keys: Block, columns: slice
