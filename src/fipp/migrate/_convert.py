@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fipp._progress import Progress, Steps
 from fipp.aligners import BaseAligner
-from fipp.exceptions import FippError, warn
+from fipp.exceptions import FippError
 from fipp.io import read_model
 from fipp.linalg import machines, ordered_map, shared_map
 from fipp.migrate._batches import BatchConverter
@@ -171,7 +171,7 @@ class Conversion:
                 self.sink.remove(fragment)
             if not changed and not gone:
                 return
-        warn(f"{self.manifest.source} changes faster than it is converted: stop writing to it, then resume")
+        raise FippError(f"{self.manifest.source} changes faster than it is converted: stop writing to it, then resume")
 
     def _pass(self, planned: list[Fragment], progress: Progress | None) -> int:
         """Convert what is new or changed; return how many fragments that were."""
