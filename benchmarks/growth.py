@@ -170,7 +170,7 @@ def draw(panels, path):
             time_axes.plot(sizes, seconds, color=colour, marker=".", label=work)
             time_axes.plot(sizes, floor, color=colour, linestyle="--", linewidth=1)
             memory_axes.plot(sizes, memory, color=colour, marker=".")
-        ticks = sorted({point[0] for points in works.values() for point in points})[::2]
+        ticks = sorted({point[0] for points in works.values() for point in points})[::3]
         memory_axes.set(xlabel=against, xscale="log", yscale="log")
         memory_axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks], minor=False)
         memory_axes.minorticks_off()
