@@ -23,12 +23,6 @@ from _benchmark import Benchmark  # noqa: E402
 WITHOUT_OTHER_TABLES = [ROOT / "README.md", ROOT / "docs" / "methods.md", *(ROOT / "docs" / "results").glob("*.md")]
 """Pages whose tables with figures are all results. Tables of the guide show settings and formats."""
 
-NOT_RUN_YET = {
-    "compare": "on English to French every method was run, on the other pairs some",
-    "downstream": "fipp-published was not run",
-}
-"""Benchmarks some of whose rows are not in the tables yet. To be taken off this list when they have been run."""
-
 
 def test_every_page_is_what_its_records_render():
     changed, _ = results.changes()
@@ -56,9 +50,7 @@ def test_no_cell_of_a_result_is_empty(page):
 
 
 @pytest.mark.parametrize("name", results.benchmarks())
-def test_every_key_of_a_plan_has_a_record(name, request):
-    if name in NOT_RUN_YET:
-        request.applymarker(pytest.mark.xfail(reason=NOT_RUN_YET[name], strict=True))
+def test_every_key_of_a_plan_has_a_record(name):
     missing = results.benchmarks()[name].missing()
     assert not missing, f"run `make results RUN={name}`: {len(missing)} records are missing, such as {missing[0]}"
 
