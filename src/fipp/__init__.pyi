@@ -14,6 +14,8 @@ from . import tasks as tasks
 from ._align import align as align
 from ._alignment import Alignment as Alignment
 from ._alignment import Translation as Translation
+from ._hub import Hub as Hub
+from ._hub import align_many as align_many
 from ._progress_bar import ProgressBar as ProgressBar
 from .aligners import (
     CCA as CCA,

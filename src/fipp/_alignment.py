@@ -435,6 +435,8 @@ class Alignment:
         Alignment
         """
         tensors, header = read_model(path)
+        if "hub" in header:
+            raise FippError(f"{path} is a hub of several languages: use fipp.Hub.load")
         aligner = from_model(tensors, header, path)
         if "seed" not in tensors and set(header) == {"version", "aligner"}:
             name = type(aligner).__name__
