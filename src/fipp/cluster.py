@@ -175,6 +175,12 @@ class _Dask:
             self._client.cancel([each.result for each in waiting])
 
     def _send(self, data: Any, *, everywhere: bool = False) -> Any:
-        # A list, because Dask takes tuples and dictionaries apart.
-        (held,) = self._client.scatter([data], broadcast=everywhere, hash=False)
-        return held
+        for _ in range(_MOST_LOSSES):
+            try:
+                # A list, because Dask takes tuples and dictionaries apart.
+                (held,) = self._client.scatter([data], broadcast=everywhere, hash=False)
+            except OSError:  # the worker that it was sent to died meanwhile
+                self._client.wait_for_workers(1, timeout=_SECONDS)
+            else:
+                return held
+        raise FippError("workers die faster than work can be sent to them")
