@@ -168,7 +168,8 @@ def test_who_is_clearly_behind_is_not_tried_on_further_parts_and_never_chosen(ch
 
 
 def test_the_ridge_is_looked_for_beyond_the_edge_that_wins(rng):
-    aligner = only_the_first_stage(*stretched(rng, noise=6.0), pairs(0, SEED))
+    with pytest.warns(FippWarning, match="hardly better than shuffled ones"):
+        aligner = only_the_first_stage(*stretched(rng, noise=6.0), pairs(0, SEED))
     ridges = [float(trial["name"].split()[-1]) for trial in aligner.trials_]
     best = float(aligner.chosen_.split()[-1])
     assert len(ridges) > 3 and not 1 < best < 4 and min(ridges) < best < max(ridges)
@@ -303,6 +304,12 @@ def test_guesses_beside_too_few_pairs_are_a_start_and_are_then_forgotten(spaces,
     found = set(map(tuple, joined.induced_pairs_.tolist()))
     assert not found & {(s, t) for s, t in wrong.tolist() if s != t}
     assert mrr(joined, *spaces) > mrr(Auto().fit(*spaces, pairs(0, 60)), *spaces) - 0.02
+
+
+def test_a_map_that_finds_held_out_pairs_no_better_than_chance_comes_with_a_warning(spaces, rng):
+    wrong = np.stack([np.arange(SEED), rng.permutation(SEED)], axis=1)
+    with pytest.warns(FippWarning, match="the map is most likely wrong"):
+        Auto().fit(*spaces, wrong)
 
 
 def test_enough_pairs_do_not_need_guesses(spaces):

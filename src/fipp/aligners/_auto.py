@@ -19,7 +19,7 @@ from fipp.aligners._base import NO_PAIRS
 from fipp.aligners._constraints import AT_LEAST_1, COUNT, NOT_NEGATIVE
 from fipp.aligners._preprocessing import shared_preprocessing
 from fipp.aligners._self_learning import SelfLearning
-from fipp.aligners._unsupervised import Unsupervised, by_similarities
+from fipp.aligners._unsupervised import FROM_GUESSES, Unsupervised, by_similarities
 from fipp.aligners._wrapper import WrappingAligner
 from fipp.exceptions import FippError, FippWarning, warn
 from fipp.io import Each
@@ -137,7 +137,7 @@ class Auto(WrappingAligner):
             self.chosen_, self.skipped_ = f"without known pairs, from {learner.describe()}", learner.skipped_
         elif len(np.unique(self.pairs_[:, 0])) < _FEWEST_TO_CHOOSE:
             few = SelfLearning(max_words=self.max_words, learned_weight=0.5, ranking_steps=3)
-            few.trying(spelling=lambda: guesses, similarities=lambda: by_similarities(X, Y))
+            few.trying(FROM_GUESSES, spelling=lambda: guesses, similarities=lambda: by_similarities(X, Y))
             self.aligner_ = few.fit(X, Y, self.pairs_, progress=progress)
             self.chosen_ = f"self-learning from few pairs{_BESIDE[few.start_]}"
         else:
@@ -152,6 +152,13 @@ class Auto(WrappingAligner):
             best = search.best.candidate
             for search.progress in parts:  # the last one
                 self.chosen_, self.aligner_ = best.name, search.fit(best, None)
+            by_chance = search.mrr_by_chance()
+        if by_chance is not None:
+            warn(
+                f"the map is most likely wrong: it finds held-out pairs at a mean reciprocal rank of "
+                f"{search.best.mrr:.4f}, hardly better than shuffled ones ({by_chance:.4f}). Check the pairs, and "
+                "whether vectors and words of both sides belong together"
+            )
         self.left_out_pairs_ = search.left_out(best)
         self.trials_ = [trial.as_dict() for trial in search.trials]
         self.skipped_ = [skipped.as_dict() for skipped in search.skipped]

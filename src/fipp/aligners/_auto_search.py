@@ -33,6 +33,8 @@ _FOLDS, _ENOUGH_WORDS = 4, 1500
 _SHARED_TARGETS, _ENOUGH_OTHERS = 1 / 3, 100
 # A candidate that is behind by so many standard errors of the difference is not tried on further parts.
 _CLEARLY = 2.0
+# From this mean reciprocal rank on, the best candidate is not compared with chance.
+_SURELY_FOUND = 0.1
 # Held-out words are looked up among this many of the first target words, and their own translations.
 _TARGETS = 50_000
 # CSLS finds hubs among this many source words, which is enough to compare methods.
@@ -155,6 +157,15 @@ class Search:
         """The best candidate so far."""
         return self._bests[-1]
 
+    def mrr_by_chance(self) -> float | None:
+        """Return the mean reciprocal rank of shuffled held-out pairs; None if the best is clearly above it."""
+        if self.best.mrr >= _SURELY_FOUND:
+            return None
+        shuffled = np.concatenate(
+            [self._score(fitted, part, shuffle=True) for part, fitted in enumerate(self.best.fitted)], axis=1
+        )
+        return None if _clearly_better(self.best.ranks, shuffled) else float(shuffled.mean())
+
     def shares(self) -> dict[str, float]:
         """Return which share of the time each stage usually takes, and the fit of the best candidate on all pairs."""
         return {**{stage.name: stage.share for stage in self.stages()}, "best method, all pairs": _FINAL_SHARE}
@@ -275,9 +286,11 @@ class Search:
         rivals = [ranks[:, :words] for ranks in (*before, leader)]
         return [i for i in racing if not any(_clearly_better(rival, trials[i].ranks) for rival in rivals)]
 
-    def _score(self, fitted: BaseAligner, part: int) -> NDArray[np.float64]:
-        """Return the reciprocal ranks of the words of a part by cosine and by CSLS."""
+    def _score(self, fitted: BaseAligner, part: int, *, shuffle: bool = False) -> NDArray[np.float64]:
+        """Return the reciprocal ranks of the words of a part by cosine and by CSLS, possibly with wrong partners."""
         held_out = self.pairs[self.parts[part] & self._telling]
+        if shuffle:
+            held_out = np.stack([held_out[:, 0], np.roll(held_out[:, 1], len(held_out) // 2)], axis=1)
         return reciprocal_ranks_by_cosine_and_csls(fitted, self.X, self.Y, held_out, _HUB_WORDS, _TARGETS)
 
     def _try_spectral(self) -> None:

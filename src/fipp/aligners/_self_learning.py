@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -32,6 +32,9 @@ _FIRST = 0.6
 _GROWTH_FROM_FEW = (0.25, 0.42, 0.67)
 # A seed is small if it has fewer pairs than this many times the smaller dimension.
 _SMALL_SEED = 2
+# Guesses must lead to pairs that hold together better by this than those from the known pairs. Starts that both work
+# differ by less than this by chance; next to one that works, one that does not is behind by much more.
+_BETTER_START = 0.05
 # Words of either side that are paired at random to see what chance would find.
 _CHANCE_WORDS = 4000
 RANKED_WORDS = 12_000
@@ -98,6 +101,7 @@ class SelfLearning(WrappingAligner):
     default_grid: ClassVar[Mapping[str, Sequence[Any]]] = {"learned_weight": (0.1, 0.3, 1.0)}
 
     _starts: Starts = MappingProxyType({})
+    _guessing: BaseAligner | None = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "max_words": [AT_LEAST_1],
@@ -135,12 +139,13 @@ class SelfLearning(WrappingAligner):
         self.weighting = weighting
         self.ranking_steps = ranking_steps
 
-    def trying(self, **starts: Callable[[], NDArray[np.int64]]) -> Self:
+    def trying(self, aligner: BaseAligner, **starts: Callable[[], NDArray[np.int64]]) -> Self:
         """Return this aligner, whose next fit also tries guesses beside the known pairs if these may not be enough.
 
-        Guesses are forgotten unless they are found again. ``start_`` will be the name of the start that was taken.
+        In the rounds that begin with guesses, ``aligner`` is fitted. Guesses are forgotten unless they are found again.
+        ``start_`` will be the name of the start that was taken.
         """
-        self._starts = starts
+        self._guessing, self._starts = aligner, starts
         return self
 
     def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
@@ -149,6 +154,7 @@ class SelfLearning(WrappingAligner):
         rounds = plan(self.pairs_, X, Y, self.max_words, self.n_iterations)
         starts, self._starts = {"pairs": lambda: NO_PAIRS, **self._starts}, {}
         found = self._best_found(learner, rounds, starts, Steps(progress, len(starts)))
+        self._guessing = None
         self.mean_csls_ = found.mean_csls()
         self.aligner_ = learner.fit(found)
         if self.ranking_steps:
@@ -162,7 +168,7 @@ class SelfLearning(WrappingAligner):
             )
 
     def _best_found(self, learner: Learner, rounds: Sequence[Round], starts: Starts, steps: Steps) -> FoundPairs:
-        """Return the pairs that hold together best: those found from the known pairs alone, or from another start.
+        """Return the pairs found from the known pairs alone, or those from another start that hold together better.
 
         Further starts are tried while the pairs are not sure to be right, the last one only if chance explains them.
         """
@@ -172,11 +178,12 @@ class SelfLearning(WrappingAligner):
             part = steps.part()
             if self.consistency_ >= SURE or (number > 1 and self._beats_chance):
                 continue
-            found = learner.learn(rounds, start=FoundPairs.guessed(find()), progress=part)
+            trying = replace(learner, aligner=self._guessing) if number and self._guessing else learner
+            found = trying.learn(rounds, start=FoundPairs.guessed(find()), progress=part)
             with warnings.catch_warnings(action="ignore", category=FippWarning):
                 # Ignore warnings about the smaller seed.
                 holds = consistency(X, Y, found.pairs, aligner, self.max_words)
-            if holds > self.consistency_:
+            if holds > self.consistency_ + (_BETTER_START if number else 0):
                 best, self.consistency_, self.start_ = found, holds, name
             if self.consistency_ < SURE and number == min(1, len(starts) - 1):
                 # Without any found pairs there is nothing to compare.

@@ -44,6 +44,9 @@ _DESCRIBED = {
 # dimensions, where chance is at 0.7 to 0.9, 24 starts came up to 0.08 above it.
 _LEAST = 0.5
 
+FROM_GUESSES = Spectral(reweight=1.0)
+"""Self-learning fits this while it begins with guesses: weights that trust the found pairs less than the likelihood."""
+
 
 class Unsupervised(WrappingAligner):
     """Self-learning without known pairs, which gives an error instead of a wrong map.
@@ -163,7 +166,7 @@ class Unsupervised(WrappingAligner):
         rows, target_rows = rows_with_vectors(X, "source"), rows_with_vectors(Y, "target")
         _check_differences(X[rows[0]], (X[row] for row in rows), "source")
         _check_differences(Y[target_rows[0]], (Y[row] for row in target_rows), "target")
-        aligner, last = (Spectral(reweight=1.0), Spectral()) if self.aligner is None else (self.aligner, self.aligner)
+        aligner, last = (FROM_GUESSES, Spectral()) if self.aligner is None else (self.aligner, self.aligner)
         learner = Learner(X, Y, self.pairs_, aligner)
         *growing, first, larger = plan(self.pairs_, X, Y, self.max_words, 2)
         guesses = NO_PAIRS if self._guesses is None else self._guesses
