@@ -1,8 +1,10 @@
 """Pages in a real browser."""
 
 import pytest
+from test_report_alignment import small_space
 from test_report_page import map_page
 
+import fipp
 from browser import WIDTHS, scrolls_sideways, serious_findings
 
 
@@ -10,6 +12,14 @@ from browser import WIDTHS, scrolls_sideways, serious_findings
 def map_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "map.html"
     path.write_text(map_page(["house", "שלום", "漢字", "<b>"], 60), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def report_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    source, target, seed, test = small_space(hostile=True)
+    fipp.report.write_report(fipp.align(source, target, seed, "fipp"), path, test, names=("English", "עברית"))
     return path.as_uri()
 
 
@@ -65,3 +75,31 @@ def test_nothing_is_hard_to_read_or_to_reach(open_page, map_file, scheme):
         page = open_page(map_file, width=width, color_scheme=scheme)
         assert not scrolls_sideways(page)
     assert serious_findings(page) == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_can_be_read_at_every_width_in_both_colour_schemes(open_page, report_file, scheme):
+    for width in WIDTHS:
+        page = open_page(report_file, width=width, color_scheme=scheme)
+        assert not scrolls_sideways(page)
+        assert serious_findings(page) == {}
+
+
+def test_a_report_without_scripts_has_all_its_figures_and_tables(open_page, report_file):
+    page = open_page(report_file, java_script_enabled=False)
+    assert page.locator("figure svg").count() == 7 and page.locator("table").count() >= 10
+    assert page.locator("svg .label.z1").count() > 20
+
+
+def test_a_report_can_be_printed(open_page, report_file):
+    page = open_page(report_file, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.get_by_role("navigation").is_visible() and not page.get_by_role("button").first.is_visible()
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_the_contents_of_a_report_lead_to_its_parts(open_page, report_file):
+    page = open_page(report_file)
+    page.get_by_role("link", name="Hubs").click()
+    assert page.get_by_role("heading", name="Hubs").is_visible() and page.url.endswith("#hubs")

@@ -12,6 +12,7 @@ from typer import Option
 import fipp
 from fipp._optional import require
 from fipp.cli import _arguments, _console
+from fipp.cli._report import named
 from fipp.exceptions import FippError
 
 
@@ -66,7 +67,7 @@ def explore(
     other = None if second is None else fipp.Alignment.load(second, alignment.source, alignment.target)
     with report.progress("preparing"):
         session = fipp.explore.Session(
-            alignment, other, test=lexicon, names=(_named(source), _named(target)), folder=output
+            alignment, other, test=lexicon, names=(named(source), named(target)), folder=output
         )
 
     def ready(address: str) -> None:
@@ -76,11 +77,3 @@ def explore(
             Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     fipp.explore.serve(session, host=host, port=port, ready=ready)
-
-
-def _named(path: Path) -> str:
-    """Return the name of a file without its endings: ``wiki.en.vec.gz`` is ``wiki.en``."""
-    name = path.name
-    while Path(name).suffix in (".vec", ".gz", ".bz2", ".xz", ".zst", ".bin", ".npy", ".npz", ".txt", ".safetensors"):
-        name = Path(name).stem
-    return name

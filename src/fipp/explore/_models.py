@@ -15,6 +15,7 @@ from fipp._progress import Progress
 from fipp.aligners import BaseAligner
 from fipp.evaluate import BLIResult, bli
 from fipp.io import Vectors, fold
+from fipp.report import method_of
 from fipp.retrieve import MeanCosines, TwoWayIndex
 
 Pair = tuple[int, int]
@@ -78,10 +79,7 @@ class View:
     @property
     def method(self) -> str:
         """The name of the method, and of the one that `Auto` chose."""
-        aligner = self.alignment.aligner
-        chosen = getattr(aligner, "chosen_", None)
-        name = type(aligner).__name__
-        return f"{name}: {chosen}" if chosen else name
+        return method_of(self.alignment.aligner)
 
     def measure_hubs(self, progress: Progress) -> None:
         """Prepare CSLS."""

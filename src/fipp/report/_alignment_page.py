@@ -1,0 +1,316 @@
+"""The report about an alignment: one file that a colleague can read without knowing fipp."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+
+import numpy as np
+
+from fipp._alignment import Alignment
+from fipp._inputs import LexiconLike, as_lexicon
+from fipp._progress import Progress
+from fipp._version import __version__
+from fipp.evaluate import BLIResult
+from fipp.experiments import plain_settings
+from fipp.report._canvas import check_figures
+from fipp.report._figures import FIGURES, drawing_of
+from fipp.report._findings import Findings, Scored
+from fipp.report._page import (
+    Html,
+    document,
+    figure,
+    joined,
+    pair,
+    percent,
+    rounded,
+    save_page,
+    summary,
+    table,
+    tag,
+    tiles,
+    word,
+)
+from fipp.report._svg import Drawing
+from fipp.retrieve import check_retrieval
+
+_LISTED = 20
+_HUBS = 8
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
+_NO_SEED = (
+    "This part is left out: the model was learned without known pairs, or the vectors are not, row by row, those "
+    "that it was learned from."
+)
+
+
+def write_report(
+    alignment: Alignment,
+    path: str | os.PathLike[str],
+    test: LexiconLike | None = None,
+    *,
+    names: tuple[str, str] = ("source", "target"),
+    retrieval: str = "cosine",
+    details: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write a report about an alignment: one HTML file that loads nothing and can be read without scripts.
+
+    It has the verdict in a sentence, scores beside Procrustes and the published FIPP, which are fitted on the same seed
+    pairs, scores by frequency, a map, inner products and spectra, what the filter kept, hubs, what `Auto` tried, seed
+    pairs that are far apart or look wrong, and settings, versions and checksums.
+
+    Parameters
+    ----------
+    alignment : Alignment
+        With the vectors of both sides.
+    path : str or path-like
+        The HTML file; written as a whole or not at all.
+    test : Lexicon, path or iterable of (str, str), optional
+        Pairs that the map was not learned from. Without them, the seed pairs are cross-validated, which takes five
+        fits; parts that need known pairs are left out, with a sentence, if there are none.
+    names : (str, str)
+        What to call source and target.
+    retrieval : {"cosine", "dot", "csls", "isf", "dualis"}, default="cosine"
+        How target words are ranked.
+    details : mapping of str to str, optional
+        Further lines for the end of the report, such as the names of files.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Examples
+    --------
+    >>> import fipp, pathlib, tempfile
+    >>> demo = fipp.datasets.load_demo()
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "report.html")
+    >>> alignment = fipp.align(demo.source, demo.target, demo.seed, "fipp")
+    >>> fipp.report.write_report(alignment, path, demo.test, names=("English", "French"))
+    >>> path.stat().st_size < 3_000_000
+    True
+    """
+    check_figures()
+    findings = Findings(alignment, None if test is None else as_lexicon(test), names, check_retrieval(retrieval))
+    findings.prepare(progress)
+    save_page(_Page(findings, details or {}).page(), path)
+
+
+class _Page:
+    """The sections of the page, and the drawings in them."""
+
+    def __init__(self, findings: Findings, details: Mapping[str, str]) -> None:
+        self.findings, self.details = findings, details
+        self.drawings: list[Drawing] = []
+
+    def page(self) -> str:
+        """Return the whole page."""
+        findings = self.findings
+        sections = [
+            ("Scores", self._scores()),
+            ("Frequent and rare words", self._figure("bands")),
+            ("Map", self._map()),
+            ("Both spaces", self._spaces()),
+            ("Filter", self._filter()),
+            ("Hubs", self._hubs()),
+            ("Choice of the method", self._figure("trials")),
+            ("Seed pairs", self._seed_pairs()),
+            ("Settings and versions", self._details()),
+        ]
+        title = f"{findings.names[0]} to {findings.names[1]}"
+        header = joined(
+            tag("h1", f"Alignment of {title}"), tag("p", verdict(findings), class_="verdict"), self._tiles()
+        )
+        return document(f"Alignment of {title}", header, sections, drawings=self.drawings)
+
+    def _figure(self, name: str) -> Html:
+        kind = FIGURES[name]
+        lacking = kind.lacks(self.findings)
+        if lacking:
+            return tag("p", f"This part is left out: {lacking}.", class_="note")
+        drawing = drawing_of(name, self.findings)
+        self.drawings.append(drawing)
+        return figure(drawing, kind.caption, zoomable=name == "map")
+
+    def _tiles(self) -> Html:
+        findings, scores = self.findings, self.findings.scores
+        shown = [
+            ("Method", findings.method.partition(":")[0], findings.method.partition(": ")[2] or "one linear map"),
+            ("Learned from", f"{len(findings.aligner.pairs_):,}", "known pairs"),
+        ]
+        if scores:
+            result = scores[0].result
+            low, high = result.interval("p@1")
+            first = ("First answer is right", percent(result.p_at_1, 1), f"95 %: {percent(low)} to {percent(high)}")
+            five = ("Among the first five", percent(result.p_at_5, 1), "the usual list of candidates")
+            covered = f"{result.n_queries:,} of {result.total:,} words"
+            shown = [first, five, ("Looked up", percent(result.coverage), covered), *shown]
+        return tiles(shown)
+
+    def _scores(self) -> Html:
+        scores = self.findings.scores
+        if not scores:
+            return tag("p", "There is nothing to measure with: give a test dictionary with --test.", class_="note")
+        own = scores[0].result
+        rows = [_score_row(each) for each in scores]
+        head = ["", "P@1", "95 % interval", "P@5", "MAP", "MRR", "this model is ahead by"]
+        return joined(
+            tag("p", _how_measured(own)),
+            self._figure("scores"),
+            table(head, rows, label="Scores; MAP and MRR reward right answers near the top", best=[0]),
+            tag(
+                "p",
+                "“Ahead by” is the difference in P@1 on the same words, with its 95 % interval: if that contains 0, "
+                "the difference may be chance.",
+                class_="note",
+            ),
+        )
+
+    def _map(self) -> Html:
+        known = "The pairs are test pairs, which the map was not learned from."
+        if self.findings.test is None:
+            known = "The pairs are seed pairs, from which the map was learned: they look better than others would."
+        return self._figure("map") if self.findings.map is None else joined(tag("p", known), self._figure("map"))
+
+    def _spaces(self) -> Html:
+        head = ["", "effective dimensions", "isotropy", "first 10 directions", "hubness"]
+        rows = [
+            [name, rounded(space.effective_dimensions, 0), rounded(space.isotropy, 2), percent(space.top_10),
+             rounded(space.hubness, 1)]
+            for name, space in self.findings.spaces.items()
+        ]  # fmt: skip
+        label = (
+            "Effective dimensions and isotropy are high if the words fill the space evenly; hubness is 0 without hubs"
+        )
+        return joined(self._figure("products"), self._figure("spectra"), table(head, rows, label=label))
+
+    def _filter(self) -> Html:
+        found = self.findings.filtered
+        if found is None:
+            return tag("p", _NO_SEED, class_="note")
+        own = "that of the model" if found.own else "that of FIPP with its defaults, as this model has none of its own"
+        epsilon = "no limit" if found.epsilon is None else f"ε = {found.epsilon:g}"
+        told = f"The filter is {own} ({epsilon}): it keeps {percent(found.kept.mean(), 1)} of all inner products."
+        order = np.argsort(found.kept, kind="stable")
+        lists = (
+            table(["pair", "kept"], self._pair_rows(rows, found.kept, percent), label=label)
+            for label, rows in (("Most filtered", order[:_LISTED]), ("Least filtered", order[::-1][:_LISTED]))
+        )
+        return joined(tag("p", told), self._figure("filter"), tag("div", *lists, class_="columns"))
+
+    def _hubs(self) -> Html:
+        hubs = self.findings.hubs
+        tops = {way: np.argsort(-counts, kind="stable")[:_HUBS] for way, counts in hubs.counts.items()}
+        lists = (
+            table(
+                ["target word", "found by"],
+                [[word(hubs.words[row], "target"), f"{hubs.counts[way][row]:,}"] for row in tops[way]],
+                label=f"Largest hubs by {name}, of {hubs.n_queries:,} source words",
+            )
+            for way, name in (("cosine", "cosine"), ("csls", "CSLS"))
+        )
+        told = (
+            f"By cosine, {percent(hubs.never('cosine'))} of the target words are never among the ten nearest; by CSLS, "
+            f"{percent(hubs.never('csls'))}."
+        )
+        return joined(tag("p", told), self._figure("hubs"), tag("div", *lists, class_="columns"))
+
+    def _seed_pairs(self) -> Html:
+        findings = self.findings
+        if not len(findings.pairs):
+            return tag("p", _NO_SEED, class_="note")
+        order = np.argsort(findings.cosines, kind="stable")
+        lists = [
+            table(["pair", "cosine"], self._pair_rows(rows, findings.cosines, rounded), label=label)
+            for label, rows in (("Nearest to each other", order[::-1][:_LISTED]), ("Farthest apart", order[:_LISTED]))
+        ]
+        told = "Nearest and farthest are by this model."
+        if findings.suspects is None:
+            told += " There are too few seed pairs to judge which ones look wrong."
+        else:
+            told += f" The suspicious ones are judged by maps learned without them: {findings.suspects.summary()}."
+            worst = findings.suspects.lexicon.head(_LISTED)
+            assert worst.scores is not None  # suspects have cosines
+            rows = [[pair(*words), rounded(score)] for words, score in zip(worst, worst.scores, strict=True)]
+            if rows:
+                lists.append(table(["pair", "cosine"], rows, label="Most suspicious"))
+        return joined(tag("p", told), tag("div", *lists, class_="columns"))
+
+    def _pair_rows(self, rows: np.ndarray, values: np.ndarray, shown: object) -> list[list[str]]:
+        words = self.findings.words_of(self.findings.pairs[rows])
+        return [[pair(*each), shown(value)] for each, value in zip(words, values[rows], strict=True)]  # type: ignore[operator]
+
+    def _details(self) -> Html:
+        findings = self.findings
+        seed = findings.alignment.seed
+        settings = plain_settings(findings.aligner.get_params(deep=False))
+        sides = zip(("Source", "Target"), findings.names, (findings.source, findings.target), strict=True)
+        rows = [("Method", findings.method)]
+        rows += [
+            (side, f"{name}: {len(vectors):,} words of {vectors.dim} dimensions, checksum {vectors.checksum}")
+            for side, name, vectors in sides
+        ]
+        if seed.get("total"):
+            rows.append(("Seed dictionary", f"{seed['found']:,} of {seed['total']:,} pairs found"))
+        rows.append(("Pairs found by the method", f"{len(findings.aligner.induced_pairs_):,}"))
+        rows += self.details.items()
+        packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+        rows.append(("Versions", f"fipp {__version__}, Python {platform.python_version()}, {packages}"))
+        own = [(name, str(value)) for name, value in settings.items()]
+        return joined(
+            summary(rows, label="What was aligned, and with what"), summary(own, label="Settings of the method")
+        )
+
+
+def verdict(findings: Findings) -> str:
+    """Return the sentence that says how good the alignment is."""
+    source, target = findings.names
+    if not findings.scores:
+        return (
+            f"{percent(findings.mutual)} of the most frequent words of {source} and {target} are each other's nearest "
+            "neighbour by CSLS; how many of them are right is not known without known pairs."
+        )
+    result = findings.scores[0].result
+    asked = "words that it was not learned from" if findings.test is not None else "seed words that were held out"
+    if result.seen_pairs:
+        asked = "test words, of which some were among the seed pairs"
+    said = f"The first answer is right for {percent(result.p_at_1, 1)} of {result.n_queries:,} {asked}"
+    return f"{said}{_beside(findings.scores)}."
+
+
+def _beside(scores: list[Scored]) -> str:
+    """Return how this compares with the yardsticks."""
+    rivals = [each for each in scores[1:] if "CSLS" not in each.name]
+    if not rivals:
+        return ""
+    best = max(rivals, key=lambda each: each.result.p_at_1)
+    assert best.behind is not None  # only the model itself has nothing to be compared with
+    said = f"{best.name} gets {percent(best.result.p_at_1, 1)}"
+    if best.behind.low > 0:
+        return f", clearly more than the best well-known method ({said})"
+    if best.behind.high < 0:
+        return f", clearly less than a well-known method ({said})"
+    return f"; {said}, a difference that may be chance"
+
+
+def _score_row(scored: Scored) -> list[str]:
+    result = scored.result
+    low, high = result.interval("p@1")
+    ahead = "–"
+    if scored.behind is not None:
+        ends = f"{rounded(scored.behind.low)} to {rounded(scored.behind.high)}"
+        ahead = f"{rounded(scored.behind.difference)} ({ends})"
+    figures = (result.p_at_5, result.map, result.mrr)
+    return [scored.name, rounded(result.p_at_1), f"{rounded(low)} to {rounded(high)}", *map(rounded, figures), ahead]
+
+
+def _how_measured(result: BLIResult) -> str:
+    ranked = "CSLS" if result.retrieval == "csls" else result.retrieval
+    if result.folds is None:
+        told = f"{result.n_queries:,} of {result.total:,} words of the test dictionary could be looked up, by {ranked}."
+    else:
+        told = (
+            f"Without a test dictionary, the {result.n_queries:,} source words of the seed were held out in "
+            f"{result.folds} parts and looked up, by {ranked}, with maps learned from the other parts."
+        )
+    note = result.seed_note()
+    return f"{told} {note[0].upper()}{note[1:]}." if note else told

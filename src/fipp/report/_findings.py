@@ -1,0 +1,314 @@
+"""What a report says about an alignment: scores beside yardsticks, the filter, hubs, seed pairs; all made when read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from fipp._alignment import Alignment
+from fipp._progress import Progress, stages
+from fipp.aligners import METHODS, BaseAligner
+from fipp.evaluate import BLIResult, PairedComparison, Suspects, compare_results, describe_space, suspects
+from fipp.exceptions import FippError, FippWarning
+from fipp.io import Lexicon, Vectors
+from fipp.linalg import filtered_gram, single_threaded_blas, unit_rows
+from fipp.report._map import PairMap, layout
+from fipp.retrieve import mutual_neighbours, neighbours, ranks_of_gold
+
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+# What a model is compared with: methods that everyone knows, fitted on the same seed pairs.
+YARDSTICKS = {"FIPP as published": "fipp-published", "Procrustes": "procrustes"}
+EPSILON = 0.1
+"""ε of the filter for models that have none of their own: the default of `FIPP`."""
+
+# More pairs than this cannot be told apart on a map.
+_ON_THE_MAP = 150
+# How many words are compared with each other for inner products and spectra.
+_COMPARED, _BINS = 1000, 60
+# Hubs are measured among the most frequent words, from some of them.
+_HUB_WORDS, _HUB_QUERIES, _HUB_NEIGHBOURS = 20_000, 2000, 10
+_MUTUAL_WORDS = 5000
+_LEVEL = 0.95
+# The shares of the work of a report, roughly by the time that each takes.
+_WORK = {"scores": 6.0, "map": 2.0, "hubs": 2.0, "spaces": 1.0, "filtered": 1.0, "suspects": 2.0, "products": 0.5}
+
+
+class Scored(NamedTuple):
+    """How well one method finds translations, and how far the model of the report is ahead of it."""
+
+    name: str
+    result: BLIResult
+    behind: PairedComparison | None
+
+
+class Filtered(NamedTuple):
+    """The share of the inner products of each seed pair that FIPP's filter keeps."""
+
+    epsilon: float | None
+    kept: Floats
+    own: bool
+    """Whether it is the filter that the model itself was fitted with."""
+
+
+class Hubs(NamedTuple):
+    """How often each target word is among the nearest of a sample of source words, by cosine and by CSLS."""
+
+    words: list[str]
+    counts: dict[str, Pairs]
+    n_queries: int
+
+    def skewness(self, retrieval: str) -> float:
+        """Return how unevenly target words are found: 0 without hubs."""
+        from scipy.stats import skew  # imported here because it takes longer than all of fipp
+
+        counts = self.counts[retrieval]
+        return float(skew(counts)) if np.ptp(counts) else 0.0
+
+    def never(self, retrieval: str) -> float:
+        """Return the share of the target words that no word of the sample finds."""
+        return float((self.counts[retrieval] == 0).mean())
+
+
+class Spread(NamedTuple):
+    """Inner products and spectra of both sides, before and after alignment."""
+
+    edges: dict[str, Floats]
+    densities: dict[str, dict[str, Floats]]
+    spectra: dict[str, dict[str, Floats]]
+
+
+def method_of(aligner: BaseAligner) -> str:
+    """Return the name of a method, and of the one that `Auto` chose.
+
+    Examples
+    --------
+    >>> from fipp import Procrustes
+    >>> method_of(Procrustes())
+    'Procrustes'
+    """
+    chosen = getattr(aligner, "chosen_", None)
+    name = type(aligner).__name__
+    return f"{name}: {chosen}" if chosen else name
+
+
+class Findings:
+    """All that is known of an alignment. Each part is calculated when it is first read, and is None if it cannot be.
+
+    Parameters
+    ----------
+    alignment : Alignment
+        With the vectors of both sides.
+    test : Lexicon, optional
+        Pairs to measure with; without them, the seed pairs are cross-validated.
+    names : (str, str)
+        What to call source and target.
+    retrieval : str
+        How target words are ranked.
+    """
+
+    def __init__(
+        self, alignment: Alignment, test: Lexicon | None, names: tuple[str, str], retrieval: str = "cosine"
+    ) -> None:
+        if alignment.source is None or alignment.target is None:
+            raise FippError("a report needs the vectors of both sides: Alignment.load(path, source=…, target=…)")
+        self.source: Vectors = alignment.source
+        self.target: Vectors = alignment.target
+        self.alignment, self.test, self.names, self.retrieval = alignment, test, names, retrieval
+        self.pairs = alignment.known_pairs()
+        self._progress: Progress | None = None
+
+    def prepare(self, progress: Progress | None) -> None:
+        """Calculate everything, and report how far it is."""
+        for name, self._progress in zip(_WORK, stages(progress, _WORK), strict=True):
+            getattr(self, name)
+        self._progress = None
+
+    @property
+    def aligner(self) -> BaseAligner:
+        """The fitted aligner."""
+        return self.alignment.aligner
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        return method_of(self.aligner)
+
+    @cached_property
+    def shared(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """All vectors of both sides in the shared space."""
+        return self.alignment.transform().matrix, self.alignment.transform_target().matrix
+
+    @cached_property
+    def scores(self) -> list[Scored] | None:
+        """The model, the same by CSLS if a test dictionary was given, and the yardsticks; None without any pairs."""
+        own = self._measure(self.alignment, self.retrieval)
+        if own is None:
+            return None
+        scored = [Scored("this model", own, None)]
+        if self.test is not None and self.retrieval != "csls":
+            by_csls = self._measure(self.alignment, "csls")
+            assert by_csls is not None  # the same pairs were found by cosine
+            scored.append(Scored("this model, by CSLS", by_csls, compare_results(own, by_csls, "p@1")))
+        for name, alignment in self.yardsticks.items():
+            result = self._measure(alignment, self.retrieval)
+            if result is not None:
+                scored.append(Scored(name, result, compare_results(own, result, "p@1")))
+        return scored
+
+    def _measure(self, alignment: Alignment, retrieval: str) -> BLIResult | None:
+        if self.test is None and not len(self.pairs):
+            return None
+        with _only_ours():
+            return alignment.evaluate(self.test, retrieval=retrieval, progress=self._progress)
+
+    @cached_property
+    def yardsticks(self) -> dict[str, Alignment]:
+        """The methods that everyone knows, fitted on the same seed pairs; none without seed pairs."""
+        fitted = {}
+        for name, method in YARDSTICKS.items() if len(self.pairs) else ():
+            with _only_ours():
+                aligner = clone(METHODS[method]).fit(self.source.matrix, self.target.matrix, self.pairs)
+            fitted[name] = Alignment(aligner, self.source, self.target)
+        return fitted
+
+    @cached_property
+    def mutual(self) -> float:
+        """The share of the most frequent source words that are the nearest neighbour of their own nearest, by CSLS."""
+        source, target = (vectors[:_MUTUAL_WORDS] for vectors in self.shared)
+        return len(mutual_neighbours(source, target, retrieval="csls").pairs) / len(source)
+
+    @cached_property
+    def known(self) -> Pairs:
+        """Pairs of rows that are known to be right: those of the test dictionary, or else of the seed; maybe none."""
+        return self.pairs if self.test is None else self.test.lookup(self.source, self.target).require().rows
+
+    @cached_property
+    def map(self) -> PairMap | None:
+        """A map of some known pairs, those of the most frequent source words; None with fewer than four pairs."""
+        _, first = np.unique(self.known[:, 0], return_index=True)
+        rows = self.known[first[:_ON_THE_MAP]]
+        if len(rows) < 4:
+            return None
+        source, target = self.shared
+        ranks = ranks_of_gold(source, target, *rows.T)
+        places = layout(np.concatenate([unit_rows(source[rows[:, 0]]), unit_rows(target[rows[:, 1]])]))
+        words = [self.source.words[row] for row in rows[:, 0]], [self.target.words[row] for row in rows[:, 1]]
+        return PairMap(*words, places[: len(rows)], places[len(rows) :], ranks)
+
+    @cached_property
+    @single_threaded_blas
+    def products(self) -> Spread:
+        """Inner products and spectra of some seed words, or of the most frequent words if there are no seed pairs."""
+        rows = self.pairs if len(self.pairs) else np.arange(min(len(self.source), len(self.target)))[:, None] * [1, 1]
+        rows = rows[np.unique(np.linspace(0, len(rows) - 1, _COMPARED).astype(np.int64))]
+        given = self.source.matrix[rows[:, 0]], self.target.matrix[rows[:, 1]]
+        moved = self.shared[0][rows[:, 0]], self.shared[1][rows[:, 1]]
+        edges, densities, spectra = {}, {}, {}
+        for when, sides in (("before", given), ("after", moved)):
+            unit = {name: unit_rows(side) for name, side in zip(("source", "target"), sides, strict=True)}
+            products = {name: _products(side) for name, side in unit.items()}
+            edges[when], densities[when] = _histograms(products)
+            spectra[when] = {name: _spectrum(side) for name, side in unit.items()}
+        return Spread(edges, densities, spectra)
+
+    @cached_property
+    def filtered(self) -> Filtered | None:
+        """What the filter keeps of each seed pair: the model's own filter, or that of `FIPP` with its defaults."""
+        if not len(self.pairs):
+            return None
+        own: Any = getattr(self.aligner, "aligner_", self.aligner)
+        kept = getattr(own, "kept_per_pair_", None)
+        if kept is not None and np.array_equal(own.pairs_, self.pairs):
+            return Filtered(own.epsilon, kept[: len(self.pairs)], True)
+        published = self.yardsticks["FIPP as published"].aligner
+        X_s = published.source_preprocess_.transform(self.source.matrix[self.pairs[:, 0]])
+        X_t = published.target_preprocess_.transform(self.target.matrix[self.pairs[:, 1]])
+        (gram,) = filtered_gram(X_s, X_t, None, [EPSILON])
+        return Filtered(EPSILON, gram.kept / len(self.pairs), False)
+
+    @cached_property
+    def hubs(self) -> Hubs:
+        """How often each of the most frequent target words is found, by cosine and by CSLS."""
+        source, target = (vectors[:_HUB_WORDS] for vectors in self.shared)
+        asked = np.unique(np.linspace(0, len(source) - 1, _HUB_QUERIES).astype(np.int64))
+        counts = {}
+        for retrieval in ("cosine", "csls"):
+            found = neighbours(
+                source[asked],
+                target,
+                min(_HUB_NEIGHBOURS, len(target)),
+                retrieval=retrieval,
+                hub_reference=source if retrieval == "csls" else None,
+            )
+            counts[retrieval] = np.bincount(found.indices.ravel(), minlength=len(target))
+        return Hubs(list(self.target.words[: len(target)]), counts, len(asked))
+
+    @cached_property
+    def spaces(self) -> dict[str, Any]:
+        """Isotropy, effective dimensions and hubness of both sides, before and after."""
+        given = {f"{self.names[0]}, before": self.source.matrix, f"{self.names[1]}, before": self.target.matrix}
+        moved = {f"{self.names[0]}, after": self.shared[0], f"{self.names[1]}, after": self.shared[1]}
+        return {name: describe_space(matrix[:_HUB_WORDS]) for name, matrix in (given | moved).items()}
+
+    @cached_property
+    def cosines(self) -> Floats:
+        """The cosine of each seed pair in the shared space."""
+        left, right = (unit_rows(side[rows]) for side, rows in zip(self.shared, self.pairs.T, strict=True))
+        return np.einsum("ij,ij->i", left, right).astype(np.float64)
+
+    @cached_property
+    def suspects(self) -> Suspects | None:
+        """Seed pairs that look wrong; None if there are too few pairs to judge."""
+        try:
+            return suspects(self.source, self.target, Lexicon(self.words_of(self.pairs)))
+        except FippError:
+            return None
+
+    @property
+    def trials(self) -> list[dict[str, Any]]:
+        """What `Auto` tried; nothing for other methods."""
+        return list(getattr(self.aligner, "trials_", ()))
+
+    def words_of(self, pairs: Pairs) -> list[tuple[str, str]]:
+        """Return the words of pairs of rows."""
+        return [(self.source.words[left], self.target.words[right]) for left, right in pairs.tolist()]
+
+
+@contextmanager
+def _only_ours() -> Iterator[None]:
+    """Ignore warnings from fits and evaluations: the page itself says what they say."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FippWarning)
+        yield
+
+
+def _products(unit: NDArray) -> Floats:
+    """Return the inner products of different rows, each once."""
+    return (unit @ unit.T)[np.triu_indices(len(unit), 1)].astype(np.float64)
+
+
+def _histograms(products: dict[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
+    """Return densities over one range that holds all but the outermost of each."""
+    ends = np.array([np.quantile(values, (0.001, 0.999)) if len(values) else (0, 1) for values in products.values()])
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    edges = np.linspace(low, max(high, low + 1e-6), _BINS + 1)
+    width = edges[1] - edges[0]
+    counted = {
+        name: np.histogram(values, edges)[0] / (max(len(values), 1) * width) for name, values in products.items()
+    }
+    return edges, counted
+
+
+def _spectrum(unit: NDArray) -> Floats:
+    """Return the eigenvalues of the Gram matrix, falling, as shares of their sum."""
+    values = np.linalg.svd(unit.astype(np.float64), compute_uv=False) ** 2
+    return values / (values.sum() or 1.0)

@@ -1,0 +1,134 @@
+"""Reports about alignments: what they say, what they leave out, and that words in them do no harm."""
+
+import numpy as np
+import pytest
+from test_report_page import HOSTILE, Tags
+
+import fipp
+from fipp.report import FIGURES, plot, write_report
+from fipp.report._findings import Findings
+
+SECTIONS = {
+    "scores", "frequent-and-rare-words", "map", "both-spaces", "filter", "hubs", "choice-of-the-method", "seed-pairs",
+    "settings-and-versions",
+}  # fmt: skip
+
+
+def small_space(hostile=False):
+    """Return two vocabularies in which row i translates row i, and seed and test pairs."""
+    rng = np.random.default_rng(0)
+    target = rng.standard_normal((400, 20)).astype(np.float32)
+    source = target @ np.linalg.qr(rng.standard_normal((20, 20)))[0] + 0.3 * rng.standard_normal((400, 20))
+    words, translations = [f"word{i}" for i in range(400)], [f"mot{i}" for i in range(400)]
+    if hostile:
+        for place, word in enumerate(HOSTILE):
+            words[place], translations[place + 200] = word, word
+    pairs = list(zip(words, translations, strict=True))
+    return fipp.Vectors(words, source), fipp.Vectors(translations, target), pairs[:200], pairs[200:300]
+
+
+def report_of(tmp_path, alignment, test=None, **options):
+    path = tmp_path / "report.html"
+    write_report(alignment, path, test, **options)
+    page = Tags()
+    page.feed(path.read_text(encoding="utf-8"))
+    return page, " ".join(page.text)
+
+
+@pytest.fixture(scope="module")
+def space():
+    return small_space()
+
+
+@pytest.fixture(scope="module")
+def alignment(space):
+    return fipp.align(*space[:3], "fipp")
+
+
+def test_a_report_has_every_section_and_the_score_that_evaluate_gives(tmp_path, space, alignment):
+    page, text = report_of(tmp_path, alignment, space[3], names=("English", "French"), details={"Model file": "x"})
+    assert {found["aria-labelledby"] for name, found in page.tags if name == "section"} == SECTIONS
+    result = alignment.evaluate(space[3])
+    assert f"The first answer is right for {100 * result.p_at_1:.1f} % of 100 words" in text
+    assert "FIPP as published" in text and "Procrustes" in text and alignment.source.checksum in text
+    assert "only auto tries several methods" in text
+
+
+def test_the_yardsticks_are_fitted_on_the_same_pairs_and_measured_on_the_same_words(space, alignment):
+    findings = Findings(alignment, fipp.Lexicon(space[3]), ("a", "b"))
+    scores = {each.name: each.result for each in findings.scores}
+    own = fipp.align(*space[:3], "procrustes").evaluate(space[3])
+    assert scores["Procrustes"] == own and scores["this model, by CSLS"].retrieval == "csls"
+
+
+def test_without_a_test_dictionary_the_seed_is_cross_validated(tmp_path, alignment):
+    _, text = report_of(tmp_path, alignment)
+    assert "200 seed words that were held out" in text and "held out in 5 parts" in text
+
+
+def test_a_model_without_pairs_says_what_is_left_out(tmp_path, space):
+    alignment = fipp.align(*space[:3], "procrustes")
+    alignment = fipp.Alignment(alignment.aligner, *space[:2], seed_pairs=np.empty((0, 2), dtype=np.int64))
+    _, text = report_of(tmp_path, alignment)
+    assert "nearest neighbour by CSLS" in text and "There is nothing to measure with" in text
+    assert text.count("This part is left out") >= 3
+    _, text = report_of(tmp_path, alignment, space[3])
+    assert "The first answer is right for" in text and "FIPP as published" not in text
+
+
+@pytest.mark.filterwarnings("ignore::fipp.FippWarning")
+def test_sides_of_different_dimensions_are_reported(tmp_path, space):
+    source, target, seed, test = space
+    narrow = fipp.Vectors(source.words, source.matrix[:, :12])
+    _, text = report_of(tmp_path, fipp.align(narrow, target, seed, "fipp"), test)
+    assert "400 words of 12 dimensions" in text
+
+
+def test_hostile_words_are_shown_and_do_nothing(tmp_path):
+    source, target, seed, test = small_space(hostile=True)
+    page, text = report_of(tmp_path, fipp.align(source, target, seed, "fipp"), test, names=("<b>", "\x1b[2J"))
+    names = [name for name, _ in page.tags]
+    assert names.count("script") == 1 and names.count("style") == 1 and "img" not in names and "b" not in names
+    assert not any(each.startswith("on") or each == "style" for _, found in page.tags for each in found)
+    assert not set("\x1b\u202e") & set(text)
+
+
+def test_the_filter_of_other_methods_is_that_of_fipp_with_its_defaults(space, alignment):
+    test = fipp.Lexicon(space[3])
+    own = Findings(alignment, test, ("a", "b")).filtered
+    other = Findings(fipp.align(*space[:3], "procrustes"), test, ("a", "b")).filtered
+    assert own.own and not other.own
+    np.testing.assert_allclose(other.kept, own.kept, atol=1e-6)
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path, space, alignment):
+    for name in ("a.html", "b.html"):
+        write_report(alignment, tmp_path / name, space[3])
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+@pytest.mark.parametrize("name", sorted(set(FIGURES) - {"trials"}))
+def test_each_figure_is_written_in_each_format(tmp_path, space, alignment, name):
+    for format, start in (("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")):
+        plot(name, alignment, tmp_path / f"x.{format}", space[3])
+        assert (tmp_path / f"x.{format}").read_bytes().startswith(start)
+
+
+def test_what_auto_tried_is_drawn(tmp_path, space, alignment):
+    auto = fipp.Auto()
+    auto.__dict__ |= {name: value for name, value in alignment.aligner.__dict__.items() if name.endswith("_")}
+    auto.aligner_, auto.chosen_, auto.skipped_ = alignment.aligner, "fipp", []
+    auto.trials_ = [
+        {"name": "fipp", "mrr": 0.9, "standard_error": 0.01, "words": 100},
+        {"name": "ridge", "mrr": 0.5, "standard_error": 0.02, "words": 30},
+    ]
+    plot("trials", fipp.Alignment(auto, *space[:2]), tmp_path / "x.svg")
+    assert "ridge" in (tmp_path / "x.svg").read_text(encoding="utf-8")
+
+
+def test_a_figure_that_cannot_be_drawn_says_why(tmp_path, alignment):
+    with pytest.raises(fipp.FippError, match="only auto tries several methods"):
+        plot("trials", alignment, tmp_path / "x.png")
+    with pytest.raises(fipp.FippError, match="choose from scores, bands"):
+        plot("nothing", alignment, tmp_path / "x.png")
+    assert list(tmp_path.iterdir()) == []
