@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import fipp
+from fipp.aligners import why_chosen
 from fipp.cli import _console
-from fipp.cli._align import show_trials, why
+from fipp.cli._align import show_trials
 from fipp.cli._arguments import parse_settings
 from fipp.preprocess import Isotropic
 
@@ -203,7 +204,9 @@ def test_the_default_shows_the_best_of_what_was_tried_the_choice_and_the_reason(
         assert f"{trial['mrr']:.4f}{'*' if chosen else ' '}" in line and f"{trial['standard_error']:.4f}" in line
     assert ["method", "auto"] in [line.split() for line in lines]
     summary = {line.split("  ")[0]: line for line in lines}
-    assert aligner.chosen_ in summary["chosen"] and why(trials, aligner.chosen_) in " ".join(summary["why"].split())
+    assert aligner.chosen_ in summary["chosen"] and why_chosen(trials, aligner.chosen_) in " ".join(
+        summary["why"].split()
+    )
 
 
 def test_what_was_tried_can_be_read_at_eighty_columns(space, monkeypatch, capsys):
@@ -282,7 +285,7 @@ def test_auto_from_few_pairs_says_that_nothing_was_tried(run, space):
 )
 def test_the_reason_for_a_choice_is_the_rule_of_the_library(trials, chosen, reason):
     tried = [{"name": name, "mrr": mrr, "standard_error": 0.1, "words": words} for name, mrr, words in trials]
-    assert why(tried, chosen) == reason
+    assert why_chosen(tried, chosen) == reason
 
 
 @pytest.mark.parametrize("method", ["auto", "self-learning", "local"])

@@ -49,7 +49,7 @@ def test_a_report_has_every_section_and_the_score_that_evaluate_gives(tmp_path, 
     page, text = report_of(tmp_path, alignment, space[3], names=("English", "French"), details={"Model file": "x"})
     assert {found["aria-labelledby"] for name, found in page.tags if name == "section"} == SECTIONS
     result = alignment.evaluate(space[3])
-    assert f"The first answer is right for {100 * result.p_at_1:.1f} % of 100 words" in text
+    assert f"finds the right translation first for {100 * result.p_at_1:.1f} % of 100 words" in text
     assert "FIPP as published" in text and "Procrustes" in text and alignment.source.checksum in text
     assert "only auto tries several methods" in text
 
@@ -63,7 +63,7 @@ def test_the_yardsticks_are_fitted_on_the_same_pairs_and_measured_on_the_same_wo
 
 def test_without_a_test_dictionary_the_seed_is_cross_validated(tmp_path, alignment):
     _, text = report_of(tmp_path, alignment)
-    assert "200 seed words that were held out" in text and "held out in 5 parts" in text
+    assert "of 200 seed words when they are held out" in text and "held out in 5 parts" in text
 
 
 def test_a_model_without_pairs_says_what_is_left_out(tmp_path, space):
@@ -73,7 +73,7 @@ def test_a_model_without_pairs_says_what_is_left_out(tmp_path, space):
     assert "nearest neighbour by CSLS" in text and "There is nothing to measure with" in text
     assert text.count("This part is left out") >= 3
     _, text = report_of(tmp_path, alignment, space[3])
-    assert "The first answer is right for" in text and "FIPP as published" not in text
+    assert "finds the right translation first for" in text and "FIPP as published" not in text
 
 
 @pytest.mark.filterwarnings("ignore::fipp.FippWarning")
@@ -82,6 +82,27 @@ def test_sides_of_different_dimensions_are_reported(tmp_path, space):
     narrow = fipp.Vectors(source.words, source.matrix[:, :12])
     _, text = report_of(tmp_path, fipp.align(narrow, target, seed, "fipp"), test)
     assert "400 words of 12 dimensions" in text
+
+
+def test_the_map_shows_the_translation_that_is_found_first_of_those_a_word_has(space, alignment):
+    several = [*space[3], *((source, target) for (source, _), (_, target) in zip(space[3], space[2], strict=False))]
+    shown = Findings(alignment, fipp.Lexicon(several), ("a", "b")).map
+    right = dict(space[3])
+    result = alignment.evaluate(several)
+    np.testing.assert_array_equal(shown.ranks, result.ranks)
+    assert all(
+        right[source] == target for source, target, rank in zip(*shown[:2], shown.ranks, strict=True) if rank == 1
+    )
+
+
+def test_twenty_seed_pairs_are_listed_as_most_suspicious_and_a_wrong_one_is_bold(tmp_path, space):
+    source, target, seed, test = space
+    wrong = [*seed[1:], (seed[0][0], seed[5][1])]
+    page = tmp_path / "report.html"
+    write_report(fipp.align(source, target, wrong, "fipp"), page, test)
+    listed = page.read_text(encoding="utf-8").split("<caption>Most suspicious</caption>")[1].split("</table>")[0]
+    rows = listed.split("<tr")[2:]
+    assert len(rows) == 20 and "word0<" in rows[0] and 'class="best"' in rows[0]
 
 
 def test_hostile_words_are_shown_and_do_nothing(tmp_path):

@@ -1,6 +1,6 @@
 """Methods that bring two spaces together, all with the same verbs: ``fit``, ``transform``, ``transform_target``."""
 
-from fipp.aligners._auto import Auto
+from fipp.aligners._auto import Auto, why_chosen
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._holdout import held_out_parts, reciprocal_ranks
@@ -12,7 +12,7 @@ from fipp.aligners._regression import LowRank, ResidualMLP, Ridge
 from fipp.aligners._self_learning import SelfLearning
 from fipp.aligners._spectral import Spectral
 from fipp.aligners._state import below, from_model, from_state, register, to_model, to_state
-from fipp.aligners._suspects import FEWEST_TO_JUDGE, NOISY, pair_cosines
+from fipp.aligners._suspects import FEWEST_TO_JUDGE, NOISY, PairCosines, pair_cosines
 from fipp.aligners._unsupervised import Unsupervised
 from fipp.aligners.published._bootstrap import DLV, BootstrapProcrustes
 from fipp.aligners.published._cca import CCA, PLS

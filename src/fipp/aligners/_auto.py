@@ -180,3 +180,28 @@ class Auto(WrappingAligner):
                 f"auto has not tried {', '.join(by_deadline)}: the deadline of {self.deadline:g} seconds had passed. "
                 "Another run may choose differently; without a deadline everything is tried"
             )
+
+
+def why_chosen(trials: Sequence[Mapping[str, Any]], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return the reason for a choice of `Auto`, given its ``trials_``, ``chosen_`` and ``skipped_``.
+
+    Examples
+    --------
+    >>> why_chosen([{"name": "fipp", "mrr": 0.9, "words": 100}, {"name": "ridge", "mrr": 0.8, "words": 100}], "fipp")
+    'the best of 2 on held-out pairs'
+    """
+    if not trials:
+        few = "too few source words to hold some out"
+        return "no pairs are known" if chosen.startswith("without known pairs") else few
+    # Leave out candidates that fell clearly behind on the first of the held-out words.
+    words = max(trial.get("words", 0) for trial in trials)
+    mrr = {trial["name"]: trial["mrr"] for trial in trials if trial.get("words", 0) == words}
+    best = max(mrr, key=lambda name: mrr[name])
+    reason = f"{best} has a higher mean, but takes longer without being clearly better, or is worse by cosine or CSLS"
+    if mrr[chosen] == mrr[best]:
+        reason = f"the best of {len(trials)} on held-out pairs"
+    for limit in ("budget", "deadline"):
+        stages_left_out = [each["stage"] for each in skipped if each["by"] == limit]
+        if stages_left_out:
+            reason += f"; the {limit} left out {', '.join(stages_left_out)}"
+    return reason

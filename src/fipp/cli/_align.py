@@ -207,30 +207,7 @@ def choice(aligner: BaseAligner) -> dict[str, Any]:
 def choice_rows(aligner: BaseAligner) -> dict[str, str]:
     """Return what was chosen and why, as rows of a summary."""
     chosen = choice(aligner)
-    return {"chosen": chosen["chosen"], "why": why(**chosen)} if chosen else {}
-
-
-def why(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the reason for a choice, and what was not tried."""
-    if not trials:
-        few = "too few source words to hold some out"
-        return "no pairs are known" if chosen.startswith("without known pairs") else few
-    mrr = {trial["name"]: trial["mrr"] for trial in _tried_to_the_end(trials)}
-    best = max(mrr, key=lambda name: mrr[name])
-    reason = f"{best} has a higher mean, but takes longer without being clearly better, or is worse by cosine or CSLS"
-    if mrr[chosen] == mrr[best]:
-        reason = f"the best of {len(trials)} on held-out pairs"
-    for limit in ("budget", "deadline"):
-        stages = [each["stage"] for each in skipped if each["by"] == limit]
-        if stages:
-            reason += f"; the {limit} left out {', '.join(stages)}"
-    return reason
-
-
-def _tried_to_the_end(trials: list[Trial]) -> list[Trial]:
-    """Leave out candidates that fell clearly behind on the first of the held-out words."""
-    words = max(trial.get("words", 0) for trial in trials)
-    return [trial for trial in trials if trial.get("words", 0) == words]
+    return {"chosen": chosen["chosen"], "why": fipp.aligners.why_chosen(**chosen)} if chosen else {}
 
 
 def show_trials(trials: list[Trial], chosen: str, skipped: Sequence[Mapping[str, Any]] = ()) -> None:

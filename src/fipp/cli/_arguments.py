@@ -85,6 +85,7 @@ Dask = Annotated[
 ]
 
 FORMATS = ("markdown", "csv", "latex")
+_ENDINGS = (".vec", ".gz", ".bz2", ".xz", ".zst", ".bin", ".npy", ".npz", ".txt", ".safetensors", ".parquet", ".arrow")
 
 
 def cluster(address: str | None) -> AbstractContextManager[None]:
@@ -94,6 +95,14 @@ def cluster(address: str | None) -> AbstractContextManager[None]:
     from fipp.cluster import on_dask
 
     return on_dask(address)
+
+
+def name_of(path: Path) -> str:
+    """Return the name of a file without its endings: ``wiki.en.vec.gz`` is ``wiki.en``."""
+    name = path.name
+    while Path(name).suffix in _ENDINGS:
+        name = Path(name).stem
+    return name
 
 
 def split_names(names: str | None) -> list[str] | None:

@@ -12,7 +12,6 @@ from typer import Option
 import fipp
 from fipp._optional import require
 from fipp.cli import _arguments, _console
-from fipp.cli._report import named
 from fipp.exceptions import FippError
 
 
@@ -67,7 +66,11 @@ def explore(
     other = None if second is None else fipp.Alignment.load(second, alignment.source, alignment.target)
     with report.progress("preparing"):
         session = fipp.explore.Session(
-            alignment, other, test=lexicon, names=(named(source), named(target)), folder=output
+            alignment,
+            other,
+            test=lexicon,
+            names=(_arguments.name_of(source), _arguments.name_of(target)),
+            folder=output,
         )
 
     def ready(address: str) -> None:

@@ -11,8 +11,6 @@ from typer import Argument, Option
 from fipp.cli import _arguments, _console
 from fipp.exceptions import FippError
 
-_ENDINGS = (".vec", ".gz", ".bz2", ".xz", ".zst", ".bin", ".npy", ".npz", ".txt", ".safetensors")
-
 _Test = Annotated[
     Path | None,
     Option(
@@ -50,7 +48,7 @@ def report(
     if test is not None:
         details["Test dictionary"] = _checked(test)
     with reporter.progress("measuring") as progress:
-        names = named(source), named(target)
+        names = _arguments.name_of(source), _arguments.name_of(target)
         write_report(alignment, output, lexicon, names=names, retrieval=retrieval, details=details, progress=progress)
     _console.written.append(output)
     _console.show(f"The report is in {output}.")
@@ -87,17 +85,16 @@ def plot(
     lexicon = None if test is None else _arguments.load_lexicon(test)
     alignment = _arguments.load_alignment(model, source, target, reporter, limit=limit)
     with reporter.progress("drawing"):
-        draw(name, alignment, output, lexicon, names=(named(source), named(target)), retrieval=retrieval)
+        draw(
+            name,
+            alignment,
+            output,
+            lexicon,
+            names=(_arguments.name_of(source), _arguments.name_of(target)),
+            retrieval=retrieval,
+        )
     _console.written.append(output)
     _console.show(f"The figure is in {output}.")
-
-
-def named(path: Path) -> str:
-    """Return the name of a file without its endings: ``wiki.en.vec.gz`` is ``wiki.en``."""
-    name = path.name
-    while Path(name).suffix in _ENDINGS:
-        name = Path(name).stem
-    return name
 
 
 def _checked(path: Path) -> str:

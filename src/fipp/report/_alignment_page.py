@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 
 import numpy as np
@@ -13,10 +13,11 @@ from fipp._alignment import Alignment
 from fipp._inputs import LexiconLike, as_lexicon
 from fipp._progress import Progress
 from fipp._version import __version__
+from fipp.aligners import BaseAligner, why_chosen
 from fipp.evaluate import BLIResult
 from fipp.experiments import plain_settings
 from fipp.report._canvas import check_figures
-from fipp.report._figures import FIGURES, drawing_of
+from fipp.report._figures import FIGURES, drawing_of, rivals_of
 from fipp.report._findings import Findings, Scored
 from fipp.report._page import (
     Html,
@@ -107,12 +108,12 @@ class _Page:
         findings = self.findings
         sections = [
             ("Scores", self._scores()),
-            ("Frequent and rare words", self._figure("bands")),
+            ("Frequent and rare words", self._bands()),
             ("Map", self._map()),
             ("Both spaces", self._spaces()),
             ("Filter", self._filter()),
             ("Hubs", self._hubs()),
-            ("Choice of the method", self._figure("trials")),
+            ("Choice of the method", self._choice()),
             ("Seed pairs", self._seed_pairs()),
             ("Settings and versions", self._details()),
         ]
@@ -165,6 +166,19 @@ class _Page:
             ),
         )
 
+    def _bands(self) -> Html:
+        drawn = self._figure("bands")
+        if not self.findings.scores:
+            return drawn
+        rivals = rivals_of(self.findings)
+        bands = [each.result.by_band() for each in rivals]
+        head = ["source words", "looked up", *(each.name for each in rivals)]
+        rows = [
+            [name, f"{own.n_queries:,}", *(_with_interval(each[name]) for each in bands)]
+            for name, own in bands[0].items()
+        ]
+        return joined(drawn, table(head, rows, label="P@1 by frequency, with 95 % intervals"))
+
     def _map(self) -> Html:
         known = "The pairs are test pairs, which the map was not learned from."
         if self.findings.test is None:
@@ -214,6 +228,13 @@ class _Page:
         )
         return joined(tag("p", told), self._figure("hubs"), tag("div", *lists, class_="columns"))
 
+    def _choice(self) -> Html:
+        drawn, aligner = self._figure("trials"), self.findings.aligner
+        if not hasattr(aligner, "trials_"):
+            return drawn
+        why = why_chosen(aligner.trials_, aligner.chosen_, aligner.skipped_)
+        return joined(tag("p", tag("strong", aligner.chosen_), f" was chosen: {why}."), drawn)
+
     def _seed_pairs(self) -> Html:
         findings = self.findings
         if not len(findings.pairs):
@@ -224,25 +245,28 @@ class _Page:
             for label, rows in (("Nearest to each other", order[::-1][:_LISTED]), ("Farthest apart", order[:_LISTED]))
         ]
         told = "Nearest and farthest are by this model."
-        if findings.suspects is None:
+        judged = findings.judged
+        if judged is None:
             told += " There are too few seed pairs to judge which ones look wrong."
         else:
-            told += f" The suspicious ones are judged by maps learned without them: {findings.suspects.summary()}."
-            worst = findings.suspects.lexicon.head(_LISTED)
-            assert worst.scores is not None  # suspects have cosines
-            rows = [[pair(*words), rounded(score)] for words, score in zip(worst, worst.scores, strict=True)]
-            if rows:
-                lists.append(table(["pair", "cosine"], rows, label="Most suspicious"))
+            told += (
+                " Suspicious pairs are far apart by maps that were learned without them. "
+                f"{judged.suspicious.sum():,} of {len(findings.pairs):,} pairs, in bold, are no nearer than words "
+                f"paired by chance; about {percent(judged.wrong_share)} of all pairs seem wrong."
+            )
+            worst = np.argsort(judged.cosines, kind="stable")[:_LISTED]
+            bold = np.flatnonzero(judged.suspicious[worst]).tolist()
+            rows = self._pair_rows(worst, judged.cosines, rounded)
+            lists.append(table(["pair", "cosine"], rows, label="Most suspicious", best=bold))
         return joined(tag("p", told), tag("div", *lists, class_="columns"))
 
-    def _pair_rows(self, rows: np.ndarray, values: np.ndarray, shown: object) -> list[list[str]]:
+    def _pair_rows(self, rows: np.ndarray, values: np.ndarray, shown: Callable[[float], str]) -> list[list[str]]:
         words = self.findings.words_of(self.findings.pairs[rows])
-        return [[pair(*each), shown(value)] for each, value in zip(words, values[rows], strict=True)]  # type: ignore[operator]
+        return [[pair(*each), shown(value)] for each, value in zip(words, values[rows], strict=True)]
 
     def _details(self) -> Html:
         findings = self.findings
         seed = findings.alignment.seed
-        settings = plain_settings(findings.aligner.get_params(deep=False))
         sides = zip(("Source", "Target"), findings.names, (findings.source, findings.target), strict=True)
         rows = [("Method", findings.method)]
         rows += [
@@ -255,10 +279,11 @@ class _Page:
         rows += self.details.items()
         packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
         rows.append(("Versions", f"fipp {__version__}, Python {platform.python_version()}, {packages}"))
-        own = [(name, str(value)) for name, value in settings.items()]
-        return joined(
-            summary(rows, label="What was aligned, and with what"), summary(own, label="Settings of the method")
-        )
+        chosen = getattr(findings.aligner, "aligner_", None)
+        settings = [_settings(findings.aligner, "Settings of the method")]
+        if chosen is not None:
+            settings.append(_settings(chosen, f"Settings of the map inside it, {type(chosen).__name__}"))
+        return joined(summary(rows, label="What was aligned, and with what"), tag("div", *settings, class_="columns"))
 
 
 def verdict(findings: Findings) -> str:
@@ -270,26 +295,37 @@ def verdict(findings: Findings) -> str:
             "neighbour by CSLS; how many of them are right is not known without known pairs."
         )
     result = findings.scores[0].result
-    asked = "words that it was not learned from" if findings.test is not None else "seed words that were held out"
+    asked = "words it did not learn from" if findings.test is not None else "seed words when they are held out"
     if result.seen_pairs:
-        asked = "test words, of which some were among the seed pairs"
-    said = f"The first answer is right for {percent(result.p_at_1, 1)} of {result.n_queries:,} {asked}"
-    return f"{said}{_beside(findings.scores)}."
+        asked = f"test words, {result.seen_pairs:,} of which it learned from"
+    said = (
+        f"This model finds the right translation first for {percent(result.p_at_1, 1)} of {result.n_queries:,} {asked}"
+    )
+    return f"{said}{_beside(rivals_of(findings)[1:])}."
 
 
-def _beside(scores: list[Scored]) -> str:
-    """Return how this compares with the yardsticks."""
-    rivals = [each for each in scores[1:] if "CSLS" not in each.name]
+def _beside(rivals: list[Scored]) -> str:
+    """Return how this compares with the best of the yardsticks."""
     if not rivals:
         return ""
     best = max(rivals, key=lambda each: each.result.p_at_1)
     assert best.behind is not None  # only the model itself has nothing to be compared with
     said = f"{best.name} gets {percent(best.result.p_at_1, 1)}"
     if best.behind.low > 0:
-        return f", clearly more than the best well-known method ({said})"
+        return f", clearly more than {said.replace('gets', 'with')}"
     if best.behind.high < 0:
-        return f", clearly less than a well-known method ({said})"
-    return f"; {said}, a difference that may be chance"
+        return f", clearly less than {said.replace('gets', 'with')}"
+    return f"; {said}, and the difference may be chance"
+
+
+def _settings(aligner: BaseAligner, label: str) -> Html:
+    given = plain_settings(aligner.get_params(deep=False))
+    return summary([(name, str(value)) for name, value in given.items()], label=label)
+
+
+def _with_interval(result: BLIResult) -> str:
+    low, high = result.interval("p@1")
+    return f"{rounded(result.p_at_1)} ({rounded(low, 2)} to {rounded(high, 2)})"
 
 
 def _score_row(scored: Scored) -> list[str]:

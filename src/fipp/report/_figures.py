@@ -25,7 +25,7 @@ from fipp.report._canvas import (
     drawing,
     plain,
 )
-from fipp.report._findings import Findings, Scored
+from fipp.report._findings import BY_CSLS, Findings, Scored
 from fipp.report._map import MAP_SIZE, draw_map
 from fipp.report._svg import Drawing, drawn
 
@@ -139,7 +139,7 @@ def intervals(axes: Any, rows: Sequence[tuple[str, float, float, float]], colour
     for place, ((_, value, low, high), colour) in enumerate(zip(rows, colours, strict=True)):
         axes.plot([low, high], [place, place], color=colour, linewidth=1.6, solid_capstyle="round")
         axes.plot(value, place, "o", color=colour, markersize=5)
-        axes.annotate(f"{value:.2f}", (high, place), (5, 0), textcoords="offset points", fontsize=_TEXT, color=INK,
+        axes.annotate(f"{value:.3f}", (high, place), (5, 0), textcoords="offset points", fontsize=_TEXT, color=INK,
                       va="center")  # fmt: skip
     axes.set(yticks=range(len(rows)), ylim=(len(rows) - 0.4, -0.6))
     axes.set_yticklabels([plain(_short(name)) for name, *_ in rows])
@@ -147,6 +147,11 @@ def intervals(axes: Any, rows: Sequence[tuple[str, float, float, float]], colour
 
 def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+def rivals_of(findings: Findings) -> list[Scored]:
+    """Return the model and the methods that it is compared with, all ranked in the same way."""
+    return [each for each in _scores_of(findings) if each.name != BY_CSLS]
 
 
 def _scores_of(findings: Findings) -> list[Scored]:
@@ -168,7 +173,7 @@ def _draw_scores(figure: Any, findings: Findings) -> None:
 def _draw_bands(figure: Any, findings: Findings) -> None:
     axes = figure.add_subplot()
     names: list[str] = []
-    scores = [each for each in _scores_of(findings) if "CSLS" not in each.name]
+    scores = rivals_of(findings)
     for number, each in enumerate(scores):
         bands, (mark, colour) = each.result.by_band(), _MARKS[number]
         names = [f"{name}\n{band.n_queries:,} words" for name, band in bands.items()]
@@ -179,7 +184,9 @@ def _draw_bands(figure: Any, findings: Findings) -> None:
         axes.plot(places, values, mark, color=colour, markersize=5, linestyle="none", label=each.name)
     axes.set(xticks=range(len(names)), ylim=(0, 1.02), ylabel="P@1", xlim=(-0.5, len(names) - 0.5))
     axes.set_xticklabels(names)
-    axes.legend(frameon=False, loc="lower left")
+    axes.legend(
+        frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(scores), borderaxespad=0, handletextpad=0.2
+    )
     tidy(axes, grid="y")
 
 
@@ -236,26 +243,30 @@ def _draw_hubs(figure: Any, findings: Findings) -> None:
         axes.plot(np.arange(1, len(counts) + 1), counts, style, color=colour, linewidth=1.6, label=label)
     axes.set(xscale="log", yscale="log", xlabel="target words, the most frequent answer first", ylabel="times found")
     axes.minorticks_off()
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.legend(frameon=False, loc="upper right")
     tidy(axes, grid="both")
 
 
 def shown_trials(findings: Findings) -> list[dict[str, Any]]:
     """Return what `Auto` tried, best first; those that were tried on fewer words come last."""
-    ranked = sorted(findings.trials, key=lambda trial: (-trial["words"], -trial["mrr"]))
+    ranked = sorted(findings.trials, key=lambda trial: (-trial.get("words", 0), -trial["mrr"]))
     chosen = getattr(findings.aligner, "chosen_", None)
     return [trial for place, trial in enumerate(ranked) if place < _SHOWN_TRIALS or trial["name"] == chosen]
 
 
 def _draw_trials(figure: Any, findings: Findings) -> None:
     trials, axes = shown_trials(findings), figure.add_subplot()
-    most = max(trial["words"] for trial in trials)
+    most = max(trial.get("words", 0) for trial in trials)
     chosen = findings.aligner.chosen_
     rows = [
         (trial["name"], trial["mrr"], *(trial["mrr"] + sign * 1.96 * trial["standard_error"] for sign in (-1, 1)))
         for trial in trials
     ]
-    colours = [TARGET if trial["name"] == chosen else SOURCE if trial["words"] == most else LINE for trial in trials]
+    colours = [
+        TARGET if trial["name"] == chosen else SOURCE if trial.get("words", 0) == most else LINE for trial in trials
+    ]
     intervals(axes, rows, colours)
     for label, trial in zip(axes.get_yticklabels(), trials, strict=True):
         if trial["name"] == chosen:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fipp._alignment import Alignment
-from fipp._progress import Progress, stages
-from fipp.aligners import METHODS, BaseAligner
-from fipp.evaluate import BLIResult, PairedComparison, Suspects, compare_results, describe_space, suspects
+from fipp._progress import Progress, Steps, stages
+from fipp.aligners import FEWEST_TO_JUDGE, METHODS, BaseAligner, PairCosines, pair_cosines
+from fipp.evaluate import BLIResult, PairedComparison, compare_results, describe_space
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
 from fipp.linalg import filtered_gram, single_threaded_blas, unit_rows
@@ -27,6 +27,7 @@ Pairs = NDArray[np.int64]
 
 # What a model is compared with: methods that everyone knows, fitted on the same seed pairs.
 YARDSTICKS = {"FIPP as published": "fipp-published", "Procrustes": "procrustes"}
+BY_CSLS = "this model, by CSLS"
 EPSILON = 0.1
 """ε of the filter for models that have none of their own: the default of `FIPP`."""
 
@@ -37,9 +38,17 @@ _COMPARED, _BINS = 1000, 60
 # Hubs are measured among the most frequent words, from some of them.
 _HUB_WORDS, _HUB_QUERIES, _HUB_NEIGHBOURS = 20_000, 2000, 10
 _MUTUAL_WORDS = 5000
-_LEVEL = 0.95
-# The shares of the work of a report, roughly by the time that each takes.
-_WORK = {"scores": 6.0, "map": 2.0, "hubs": 2.0, "spaces": 1.0, "filtered": 1.0, "suspects": 2.0, "products": 0.5}
+# The parts of a report that take time, what is told of each, and its share of the work, roughly.
+_WORK = {
+    "yardsticks": ("fitting other methods", 1.0),
+    "scores": ("measuring", 4.0),
+    "map": ("drawing a map", 2.0),
+    "hubs": ("counting hubs", 2.0),
+    "spaces": ("comparing the spaces", 2.0),
+    "filtered": ("filtering", 0.5),
+    "judged": ("judging the seed pairs", 1.5),
+    "products": ("comparing inner products", 0.5),
+}
 
 
 class Scored(NamedTuple):
@@ -128,7 +137,8 @@ class Findings:
 
     def prepare(self, progress: Progress | None) -> None:
         """Calculate everything, and report how far it is."""
-        for name, self._progress in zip(_WORK, stages(progress, _WORK), strict=True):
+        parts = stages(progress, dict(_WORK.values()))
+        for name, self._progress in zip(_WORK, parts, strict=True):
             getattr(self, name)
         self._progress = None
 
@@ -150,25 +160,21 @@ class Findings:
     @cached_property
     def scores(self) -> list[Scored] | None:
         """The model, the same by CSLS if a test dictionary was given, and the yardsticks; None without any pairs."""
-        own = self._measure(self.alignment, self.retrieval)
-        if own is None:
-            return None
-        scored = [Scored("this model", own, None)]
-        if self.test is not None and self.retrieval != "csls":
-            by_csls = self._measure(self.alignment, "csls")
-            assert by_csls is not None  # the same pairs were found by cosine
-            scored.append(Scored("this model, by CSLS", by_csls, compare_results(own, by_csls, "p@1")))
-        for name, alignment in self.yardsticks.items():
-            result = self._measure(alignment, self.retrieval)
-            if result is not None:
-                scored.append(Scored(name, result, compare_results(own, result, "p@1")))
-        return scored
-
-    def _measure(self, alignment: Alignment, retrieval: str) -> BLIResult | None:
         if self.test is None and not len(self.pairs):
             return None
-        with _only_ours():
-            return alignment.evaluate(self.test, retrieval=retrieval, progress=self._progress)
+        wanted = {"this model": (self.alignment, self.retrieval)}
+        if self.test is not None and self.retrieval != "csls":
+            wanted[BY_CSLS] = (self.alignment, "csls")
+        wanted |= {name: (alignment, self.retrieval) for name, alignment in self.yardsticks.items()}
+        steps, results = Steps(self._progress, len(wanted)), {}
+        for name, (alignment, retrieval) in wanted.items():
+            with _only_ours():
+                results[name] = alignment.evaluate(self.test, retrieval=retrieval, progress=steps.part())
+        own = results["this model"]
+        return [
+            Scored(name, result, None if result is own else compare_results(own, result, "p@1"))
+            for name, result in results.items()
+        ]
 
     @cached_property
     def yardsticks(self) -> dict[str, Alignment]:
@@ -193,13 +199,16 @@ class Findings:
 
     @cached_property
     def map(self) -> PairMap | None:
-        """A map of some known pairs, those of the most frequent source words; None with fewer than four pairs."""
-        _, first = np.unique(self.known[:, 0], return_index=True)
-        rows = self.known[first[:_ON_THE_MAP]]
-        if len(rows) < 4:
+        """A map of the most frequent source words and the best found of their translations; None with fewer than 4."""
+        shown = np.unique(self.known[:, 0])[:_ON_THE_MAP]
+        if len(shown) < 4:
             return None
         source, target = self.shared
-        ranks = ranks_of_gold(source, target, *rows.T)
+        rows = self.known[np.isin(self.known[:, 0], shown)]
+        ranks = ranks_of_gold(source, target, *rows.T, retrieval=self.retrieval, progress=self._progress)
+        order = np.lexsort((ranks, rows[:, 0]))
+        _, first = np.unique(rows[order, 0], return_index=True)
+        rows, ranks = rows[order[first]], ranks[order[first]]
         places = layout(np.concatenate([unit_rows(source[rows[:, 0]]), unit_rows(target[rows[:, 1]])]))
         words = [self.source.words[row] for row in rows[:, 0]], [self.target.words[row] for row in rows[:, 1]]
         return PairMap(*words, places[: len(rows)], places[len(rows) :], ranks)
@@ -266,12 +275,11 @@ class Findings:
         return np.einsum("ij,ij->i", left, right).astype(np.float64)
 
     @cached_property
-    def suspects(self) -> Suspects | None:
-        """Seed pairs that look wrong; None if there are too few pairs to judge."""
-        try:
-            return suspects(self.source, self.target, Lexicon(self.words_of(self.pairs)))
-        except FippError:
+    def judged(self) -> PairCosines | None:
+        """How near each seed pair is by maps that were learned without it; None if there are too few to judge."""
+        if len(np.unique(self.pairs[:, 0])) < FEWEST_TO_JUDGE:
             return None
+        return pair_cosines(self.source.matrix, self.target.matrix, self.pairs)
 
     @property
     def trials(self) -> list[dict[str, Any]]:
