@@ -1,6 +1,8 @@
 """The README is true: its code runs, its commands exist, its links lead somewhere."""
 
+import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,35 @@ def test_every_link_to_a_file_leads_somewhere(page):
     for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         # The reference is written when the site is built, which checks links too.
         assert (page.parent / link).exists() or link.startswith("reference/"), f"{page.name} links to {link}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorials/models.md"])
+def test_a_collection_is_migrated_by_the_commands_of_the_page_as_they_stand(page, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
+    from typer.testing import CliRunner
+
+    from fipp.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    commands = [
+        shlex.split(line, comments=True) for line in re.findall(r"^    ((?:fipp migrate|ln) .*)", text, re.MULTILINE)
+    ]
+    assert {words[2] for words in commands} >= {"demo", "sample", "probe", "fit", "convert", "verify"}
+    said = ""
+    for program, *arguments in commands:
+        if program == "ln":
+            os.symlink(*arguments[1:])
+            continue
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, done.output
+        said += done.output
+    assert "Convert the old vectors" in said and "All is right." in said
+    assert not re.search(r"\bwords?\b", said), "nobody who migrates documents thinks of words"
+
+
+def test_the_page_for_documents_does_not_speak_of_words():
+    assert not re.search(r"\bwords?\b", (ROOT / "docs/tutorials/models.md").read_text(encoding="utf-8"), re.IGNORECASE)
 
 
 def test_every_command_of_the_readme_exists():

@@ -256,6 +256,7 @@ _add(
 _add(
     migrate,
     {
+        "fipp migrate demo old/": _migrate_data.demo,
         "fipp migrate sample 'old/*.parquet' -n 2000 -o sample/": _migrate_data.sample,
         "fipp migrate convert v1-v2.fipp 'old/*.parquet' new/": _migrate_data.convert,
         "fipp migrate status new/ --json": _migrate_data.status,

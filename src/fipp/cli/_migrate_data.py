@@ -1,4 +1,4 @@
-"""`fipp migrate sample` and `convert`, and what belongs to it: status, resume, verify, switch and rollback."""
+"""`fipp migrate demo`, `sample` and `convert`, and what belongs to it: status, resume, verify, switch and rollback."""
 
 from __future__ import annotations
 
@@ -32,6 +32,32 @@ _Manifest = Annotated[
 
 
 _Column = Annotated[str | None, Option(metavar="NAME", help="The column of vectors, if there are several.")]
+
+
+def demo(
+    folder: Annotated[Path, Argument(metavar="DIR", help="The folder to write to.")],
+    items: Annotated[int, Option("--items", metavar="N", min=1, help="How many items.")] = 50_000,
+    embed: Annotated[
+        bool, Option("--embed", help="Embed the sample in DIR by the new model, instead of making a collection.")
+    ] = False,
+    as_json: _arguments.Json = False,
+    quiet: _arguments.Quiet = False,
+) -> None:
+    """Make a collection to try a migration on, with vectors of a made-up old model in Parquet files.
+
+    With --embed, DIR is a folder that [bold]fipp migrate sample[/bold] wrote for such a collection. A made-up new model
+    embeds the sample, as your own would do otherwise, and DIR/queries.parquet has queries whose answers are known.
+    """
+    from fipp.datasets import embed_sample, make_collection
+
+    report = _console.Reporter(quiet or as_json)
+    with report.progress("embedding" if embed else "making items") as progress:
+        paths = embed_sample(folder) if embed else make_collection(folder, items, progress=progress)
+    _console.written.extend(paths)
+    if as_json:
+        _console.show_json({"paths": list(map(str, paths))})
+        return
+    _console.show(*map(str, paths))
 
 
 def sample(
