@@ -88,5 +88,6 @@ from .experiments import tune as tune
 from .io import Lexicon as Lexicon
 from .io import Vectors as Vectors
 from .linalg import pip_distance as pip_distance
+from .linalg import use_device as use_device
 
 __version__: str

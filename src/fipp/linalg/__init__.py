@@ -1,5 +1,6 @@
 """The numerical core. Arrays in, arrays out."""
 
+from fipp.linalg._device import product, use_device
 from fipp.linalg._gram import (
     FilteredGram,
     GramTiles,
@@ -56,4 +57,4 @@ from fipp.linalg._spectral import (
 )
 
 # The names that are not listed here are for other rooms of fipp.
-__all__ = ["pip_distance"]
+__all__ = ["pip_distance", "use_device"]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fipp._progress import Progress, Steps
+from fipp.linalg._device import product
 from fipp.linalg._parallel import Result, Shared, ordered_map, parse_memory, rows_per_block, shared_map
 
 FloatArray = NDArray[np.floating]
@@ -116,7 +117,7 @@ class GramTiles:
     def difference(self, i: int, j: int, left: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """Return tile (i, j) of G_t − G_s."""
         left = self.negated(i) if left is None else left
-        tile: NDArray[np.float32] = left @ self.stacked[self.rows(j)].T
+        tile: NDArray[np.float32] = product(left, self.stacked[self.rows(j)].T)
         return tile
 
     def by_row(self, work: Callable[[int], Result], progress: Progress | None = None) -> Iterator[Result]:
@@ -149,17 +150,17 @@ def symmetric_product(
 
     def work(i: int) -> NDArray[np.float32]:
         left, first = tiles.negated(i), i * tiles.size
-        product = np.zeros((tiles.n_pairs - first, Z.shape[1]), dtype=np.float32)
+        part = np.zeros((tiles.n_pairs - first, Z.shape[1]), dtype=np.float32)
         for j in range(i, tiles.n_blocks):
             tile, rows = make_tile(i, j, left), tiles.rows(j)
-            product[: len(left)] += tile @ Z[rows]
+            part[: len(left)] += product(tile, Z[rows])
             if i != j:
-                product[rows.start - first : rows.stop - first] += tile.T @ Z[tiles.rows(i)]
-        return product
+                part[rows.start - first : rows.stop - first] += product(tile.T, Z[tiles.rows(i)])
+        return part
 
     total = np.zeros_like(Z)
-    for i, product in enumerate(tiles.by_row(work, progress)):
-        total[i * tiles.size :] += product
+    for i, part in enumerate(tiles.by_row(work, progress)):
+        total[i * tiles.size :] += part
     return total
 
 
@@ -183,9 +184,9 @@ def filtered_gram(
     difference, kept, kept_difference = np.zeros(c), np.zeros((n, c)), np.zeros((n, c))
 
     sums = tiles.by_row_anywhere(_row_of_tiles, (tiles, Q, epsilons), progress)
-    for i, (product, total, count, kept_total) in enumerate(sums):
+    for i, (moved, total, count, kept_total) in enumerate(sums):
         rest = slice(i * tiles.size, c)
-        transfer += product
+        transfer += moved
         difference[rest] += total
         kept[:, rest] += count
         kept_difference[:, rest] += kept_total
@@ -203,7 +204,7 @@ def _row_of_tiles(shared: tuple[GramTiles, NDArray[np.float32], Sequence[float]]
     tiles, Q, epsilons = shared
     n, first, left = len(epsilons), i * tiles.size, tiles.negated(i)
     n_rows, n_columns = len(left), tiles.n_pairs - first
-    product = np.zeros((n, n_rows, Q.shape[1]), dtype=np.float32)
+    moved = np.zeros((n, n_rows, Q.shape[1]), dtype=np.float32)
     difference, kept, kept_difference = np.zeros(n_columns), np.zeros((n, n_columns)), np.zeros((n, n_columns))
 
     for j in range(i, tiles.n_blocks):
@@ -215,13 +216,13 @@ def _row_of_tiles(shared: tuple[GramTiles, NDArray[np.float32], Sequence[float]]
         for e, epsilon in enumerate(epsilons):
             # A float mask, because products with a Boolean one are converted entry by entry.
             np.copyto(mask, is_kept(tile, epsilon))
-            part = np.multiply(tile, mask, out=filtered) @ Q[tiles.rows(j)]
+            part = product(np.multiply(tile, mask, out=filtered), Q[tiles.rows(j)])
             if i == j:
                 part *= 0.5  # transposition adds the mirror image of every tile, and that of this one is itself
-            product[e] += part
+            moved[e] += part
             _add_sums(kept[e], mask, columns, n_rows, i == j)
             _add_sums(kept_difference[e], np.multiply(square, mask, out=filtered), columns, n_rows, i == j)
-    return Q[tiles.rows(i)].T @ product, difference, kept, kept_difference
+    return product(Q[tiles.rows(i)].T, moved), difference, kept, kept_difference
 
 
 def _add_sums(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fipp.linalg._device import product
 from fipp.linalg._parallel import ordered_map
 
 # Rows at a time: 1,024 × 300 float32 stay in the cache between the steps, and products are at full speed.
@@ -62,7 +63,7 @@ def mean_and_scatter(
         block = prepare(X[rows])
         # Vectors of zeros stand for missing ones and do not count.
         n_rows = int(block.any(axis=1).sum())
-        return n_rows, np.ones(len(block), np.float32) @ block, block.T @ block if scatter else 0.0
+        return n_rows, np.ones(len(block), np.float32) @ block, product(block.T, block) if scatter else 0.0
 
     for n_rows, block_total, block_products in ordered_map(moments, row_blocks(len(X))):
         count += n_rows
@@ -75,13 +76,12 @@ def mean_and_scatter(
 def cross_products(A: NDArray, B: NDArray, weights: NDArray | None = None) -> NDArray[np.float64]:
     """Return Aᵀ diag(weights) B of two tall matrices: products in their own precision, sums of blocks in float64."""
 
-    def product(rows: slice) -> NDArray:
+    def of_block(rows: slice) -> NDArray:
         left = A[rows] if weights is None else A[rows] * weights[rows, None].astype(A.dtype)
-        block: NDArray = left.T @ B[rows]
-        return block
+        return product(left.T, B[rows])
 
     total = np.zeros((A.shape[1], B.shape[1]))
-    for block in ordered_map(product, row_blocks(len(A))):
+    for block in ordered_map(of_block, row_blocks(len(A))):
         total += block
     return total
 
@@ -97,7 +97,7 @@ def affine(
     array([[11., 12.],
            [ 0.,  0.]], dtype=float32)
     """
-    mapped: NDArray[np.float32] = X if linear is None else X @ linear
+    mapped: NDArray[np.float32] = X if linear is None else product(X, linear)
     if offset is not None:
         mapped = mapped + offset
         mapped[~X.any(axis=1)] = 0
@@ -107,4 +107,4 @@ def affine(
 def matmul_blocks(X: NDArray[np.float32], W: NDArray) -> NDArray[np.float32]:
     """Return X W of a tall X in its own precision, with the same bits whatever the number of threads."""
     narrow = W.astype(X.dtype)
-    return np.concatenate(list(ordered_map(lambda rows: X[rows] @ narrow, row_blocks(len(X)))))
+    return np.concatenate(list(ordered_map(lambda rows: product(X[rows], narrow), row_blocks(len(X)))))

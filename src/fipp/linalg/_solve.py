@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
+from fipp.linalg._device import product
 from fipp.linalg._gram import FloatArray, GramTiles, is_kept, symmetric_product
 from fipp.linalg._moments import cross_products, map_rows
 from fipp.linalg._parallel import parse_memory, single_threaded_blas
@@ -124,8 +125,8 @@ def target_gram_eigen(
 def _dense(tiles: GramTiles, epsilon: float, a: float, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     c = tiles.n_pairs
     X_s, X_t = tiles.stacked[:, : tiles.n_source], tiles.stacked[:, tiles.n_source :]
-    G_star = X_s @ X_s.T
-    difference = X_t @ X_t.T - G_star
+    G_star = product(X_s, X_s.T)
+    difference = product(X_t, X_t.T) - G_star
     difference *= is_kept(difference, epsilon)
     G_star += np.float32(a) * difference
     del difference
@@ -141,10 +142,10 @@ def _subspace(
     # The dominant directions of G* are close to span[X_s, X_t], so a few products are enough.
     Z, known = thin_svd(tiles.stacked).Q, np.zeros(0)
     for _ in range(_SUBSPACE_PRODUCTS):
-        G_Z = X_s @ (X_s.T @ Z) + np.float32(a) * filtered_product(tiles, Z, epsilon, progress)
+        G_Z = product(X_s, product(X_s.T, Z)) + np.float32(a) * filtered_product(tiles, Z, epsilon, progress)
         # Rayleigh-Ritz: the best approximation to eigenpairs within span(Z).
-        values, P = np.linalg.eigh((Z.T @ G_Z).astype(np.float64))
-        leading, vectors = values[::-1][:rank], Z @ P.astype(np.float32)
+        values, P = np.linalg.eigh(product(Z.T, G_Z).astype(np.float64))
+        leading, vectors = values[::-1][:rank], product(Z, P.astype(np.float32))
         if len(known) and np.abs(leading - known).max() < _SUBSPACE_TOLERANCE * np.abs(leading).max():
             break
         known = leading

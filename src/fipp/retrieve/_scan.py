@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp.exceptions import FippError
-from fipp.linalg import machines, n_threads, ordered_map, parse_memory, row_blocks, rows_per_block
+from fipp.linalg import machines, n_threads, ordered_map, parse_memory, product, row_blocks, rows_per_block
 
 Result = TypeVar("Result")
 Tiles = Iterator[tuple[slice, NDArray[np.float32]]]
@@ -208,7 +208,7 @@ class Pairs:
             if size <= FEW_QUERIES:
                 kernels().multiply(self.queries.vectors, self.keys.vectors[part], tile)
             else:
-                np.matmul(self.queries.vectors, self.keys.vectors[part].T, out=tile)
+                product(self.queries.vectors, self.keys.vectors[part].T, out=tile)
             yield part, tile
 
 
