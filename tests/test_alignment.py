@@ -317,10 +317,22 @@ def test_fewer_or_more_of_the_same_vectors_are_not_warned_of(spaces, alignment, 
 
 
 def test_vectors_of_another_dimension_are_refused(spaces, alignment, tmp_path):
-    source, target = spaces
+    source, _ = spaces
     alignment.save(tmp_path / "model.fipp")
+    other = Vectors(["a", "b"], np.ones((2, 6)))
     with pytest.raises(FippError, match=r"maps source vectors of 8 dimensions, but these have 6.*right order"):
-        Alignment.load(tmp_path / "model.fipp", target, source)
+        Alignment.load(tmp_path / "model.fipp", other, source)
+
+
+def test_swapped_vectors_are_refused(spaces, tmp_path):
+    source, target = spaces
+    same_dimension = Vectors(target.words, np.pad(target.matrix, [(0, 0), (0, 2)]))
+    for other in (target, same_dimension):
+        align(source, other, SEED, "fipp").save(tmp_path / "model.fipp")
+        with pytest.raises(FippError, match="these source vectors as its target vectors: are they swapped"):
+            Alignment.load(tmp_path / "model.fipp", other, source)
+        with pytest.raises(FippError, match="these target vectors as its source vectors"):
+            Alignment.load(tmp_path / "model.fipp", source, source)
 
 
 class Doubled(TransformerMixin, BaseEstimator):

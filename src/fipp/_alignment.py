@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, found_pairs
+from fipp._probe import Probe, check_vectors
 from fipp._progress import Progress
 from fipp.aligners import BaseAligner, from_model, to_model
 from fipp.evaluate import (
@@ -25,14 +26,11 @@ from fipp.evaluate import (
     side_of,
 )
 from fipp.exceptions import FippError, warn
-from fipp.io import Each, Lexicon, MismatchError, Sizes, Vectors, check_value, read_model, write_model
+from fipp.io import Lexicon, MismatchError, Sizes, Vectors, check_value, read_model, write_model
 from fipp.retrieve import corrects_hubs, neighbours
 
-# How many words of either side are kept with a model, to notice when it is used with other vectors.
-_PROBES = 16
-# What a model has beside its aligner, and what it says of either side, as declared for `fipp.io.check_value`.
+# What a model has beside its aligner, as declared for `fipp.io.check_value`.
 _WORDS = {"seed": [dict], "scores": [dict], "source": [dict], "target": [dict]}
-_SIDE = {"words": "n", "dimensions": "d", "checksum": [str], "probe": Each([str])}
 
 
 class Translation(NamedTuple):
@@ -407,11 +405,7 @@ class Alignment:
         header |= {"seed": self.seed, "scores": self.scores}
         tensors["seed"] = self._known()
         for side in ("source", "target"):
-            vectors = self._side(side)
-            probe = vectors.rows(np.unique(np.linspace(0, len(vectors) - 1, _PROBES).astype(int)))
-            tensors[f"{side}.probe"] = probe.matrix
-            header[side] = {"words": len(vectors), "dimensions": vectors.dim, "checksum": vectors.checksum}
-            header[side]["probe"] = list(probe.words)
+            header[side], tensors[f"{side}.probe"] = Probe.of(self._side(side))
         write_model(path, tensors, header)
 
     @classmethod
@@ -428,7 +422,8 @@ class Alignment:
         path : str or path-like
             A file that `save` wrote.
         source, target : Vectors or path, optional
-            The vocabularies. A warning is given if the map was learned from others.
+            The vocabularies. They are refused if they are swapped; a warning is given if the map was learned from
+            others.
 
         Returns
         -------
@@ -449,11 +444,10 @@ class Alignment:
             raise FippError(f"{path} is damaged: {mismatch}") from None
         alignment = cls(aligner, seed=header["seed"], scores=header["scores"])
         alignment._seed_keys = tensors["seed"]
-        for side, vectors in (("source", source), ("target", target)):
-            if vectors is not None:
-                vectors = as_vectors(vectors)
-                _check_vectors(vectors, side, header[side], tensors[f"{side}.probe"], path)
-                setattr(alignment, side, vectors)
+        sides = (("source", source), ("target", target))
+        given = {side: as_vectors(vectors) for side, vectors in sides if vectors is not None}
+        check_vectors({side: Probe(header[side], tensors[f"{side}.probe"]) for side, _ in sides}, given, path)
+        alignment.source, alignment.target = given.get("source"), given.get("target")
         return alignment
 
     def _side(self, side: str) -> Vectors:
@@ -476,33 +470,12 @@ def _check_words(aligner: BaseAligner, tensors: Mapping[str, NDArray], header: M
     """Raise a MismatchError unless all that a model file has beside its aligner is as `Alignment.save` wrote it."""
     described = {name: value for name, value in header.items() if name not in ("version", "aligner")}
     check_value(described, _WORDS, "its header", Sizes())
-    kinds = {"seed": "uint64 c 2"}
-    for side, dimensions in (("source", aligner.n_features_in_), ("target", aligner.n_features_out_)):
-        check_value(header[side], _SIDE, f"its {side}", {"d": dimensions})
-        kinds[f"{side}.probe"] = f"float {len(header[side]['probe'])} {dimensions}"
     beside = {name: array for name, array in tensors.items() if not name.startswith("aligner.")}
-    check_value(beside, kinds, "the file", Sizes())
-
-
-def _check_vectors(
-    vectors: Vectors, side: str, known: Mapping[str, Any], probe: NDArray[np.float32], path: str | os.PathLike[str]
-) -> None:
-    """Refuse vectors of another dimension; warn of vectors that are others than those of the fit."""
-    if vectors.dim != known["dimensions"]:
-        raise FippError(
-            f"{path} maps {side} vectors of {known['dimensions']} dimensions, but these have {vectors.dim}: "
-            "is it the right file, and are source and target in the right order?"
-        )
-    # Not by the checksum: another --limit gives the same vectors, only more or fewer of them.
-    rows = vectors.find(known["probe"])
-    found = rows >= 0
-    difference = np.linalg.norm(vectors.matrix[rows[found]] - probe[found])
-    # Not to the last bit: the same vectors may have been stored with fewer digits.
-    if not found.any() or difference > 1e-2 * np.linalg.norm(probe[found]):
-        warn(
-            f"{path} was fitted on other {side} vectors than these: their dimension is the same, but not their "
-            "values. What it gives for them means nothing unless they are of the same model"
-        )
+    for side, dimensions in (("source", aligner.n_features_in_), ("target", aligner.n_features_out_)):
+        if f"{side}.probe" not in beside:
+            raise MismatchError(f"it has no vectors of its {side}")
+        Probe(header[side], beside.pop(f"{side}.probe")).check(side, dimensions)
+    check_value(beside, {"seed": "uint64 c 2"}, "the file", Sizes())
 
 
 def _with_totals(parts: Mapping[str, Slice], lexicon: Lexicon, labels: Sequence[str] | None) -> dict[str, Slice]:

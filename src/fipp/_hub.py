@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fipp._align import align
 from fipp._alignment import Alignment, Translation
 from fipp._inputs import LexiconLike, VectorsLike, as_lexicon, as_vectors, found_pairs
+from fipp._probe import Probe, check_vectors
 from fipp._progress import Progress, Steps
 from fipp._version import __version__
 from fipp.aligners import BaseAligner, below, from_state, to_state
@@ -23,7 +24,13 @@ from fipp.retrieve import corrects_hubs, mutual_neighbours, neighbours
 
 # Rounds of generalised Procrustes. The spaces differ little, so that the first rounds do nearly everything.
 _ROUNDS = 10
-_HEADER = {"version": [str], "hub": [str], "names": Each([str]), "languages": Each([dict])}
+_HEADER = {
+    "version": [str],
+    "hub": [str],
+    "names": Each([str]),
+    "languages": Each([dict]),
+    "vectors": Each([dict]),
+}
 
 Pair = tuple[str, str]
 
@@ -62,6 +69,7 @@ class Hub:
     ) -> None:
         self.hub, self.aligners, self.rotations = hub, dict(aligners), dict(rotations)
         self.vectors = dict(vectors or {})
+        self._probes: dict[str, Probe] = {}
         self._shared: dict[str, NDArray[np.float32]] = {}
 
     def __repr__(self) -> str:
@@ -191,7 +199,10 @@ class Hub:
             described.append(description)
             tensors |= {f"{place}.aligner.{key}": array for key, array in arrays.items()}
             tensors[f"{place}.rotation"] = self.rotations[name]
+        probes = self._probes or {name: Probe.of(self._vocabulary(name)) for name in self.names}
+        tensors |= {f"probe.{place}": probes[name].matrix for place, name in enumerate(self.names)}
         header = {"version": __version__, "hub": self.hub, "names": list(self.aligners), "languages": described}
+        header["vectors"] = [probes[name].described for name in self.names]
         write_model(path, tensors, header)
 
     @classmethod
@@ -203,7 +214,8 @@ class Hub:
         path : str or path-like
             A file that `save` wrote.
         vectors : mapping of str to Vectors or path, optional
-            The vocabularies of some or all languages.
+            The vocabularies of some or all languages. Those of another language of the hub are refused; a warning is
+            given if the maps were learned from others.
 
         Returns
         -------
@@ -213,11 +225,11 @@ class Hub:
         if "hub" not in header:
             raise FippError(f"{path} is a model of fipp, but no hub of several languages: use fipp.Alignment.load")
         try:
-            aligners, rotations = _restored(tensors, header)
+            hub = _restored(tensors, header)
         except MismatchError as mismatch:
             raise FippError(f"{path} is damaged, or was written by a newer fipp: {mismatch}") from None
-        hub = cls(header["hub"], aligners, rotations)
         hub.vectors = {hub._known(name): as_vectors(each) for name, each in (vectors or {}).items()}
+        check_vectors(hub._probes, hub.vectors, path)
         return hub
 
     def _known(self, name: str) -> str:
@@ -268,7 +280,7 @@ def align_many(
         How each language is aligned with the hub; see `align`.
     hub : str, optional
         The name of the hub. By default, it is the language that most dictionaries share; if there are several, the one
-        that comes first in ``vectors``.
+        with the most pairs, or else the first by name.
     progress : callable, optional
         Called as ``progress(done, total)``.
     **options
@@ -277,6 +289,7 @@ def align_many(
     Returns
     -------
     Hub
+        The order of ``vectors`` and ``dictionaries`` does not change it.
 
     Examples
     --------
@@ -310,16 +323,20 @@ def align_many(
     return joined
 
 
-def choose_hub(names: Iterable[str], pairs: Iterable[Pair]) -> str:
-    """Return the name that occurs in most pairs, the first of several.
+def choose_hub(names: Iterable[str], lexicons: Mapping[Pair, Sequence[Any] | Lexicon]) -> str:
+    """Return the name that occurs in most dictionaries; of several, the one with most pairs, or the first by name.
 
     Examples
     --------
-    >>> choose_hub(["en", "fi", "fr"], [("en", "fr"), ("fi", "fr")])
+    >>> choose_hub(["en", "fi", "fr"], {("en", "fr"): [("cat", "chat")], ("fi", "fr"): [("kissa", "chat")]})
     'fr'
     """
-    pairs = list(pairs)
-    return max(names, key=lambda name: sum(name in pair for pair in pairs))
+
+    def rank(name: str) -> tuple[int, int]:
+        sizes = [len(lexicon) for pair, lexicon in lexicons.items() if name in pair]
+        return len(sizes), sum(sizes)
+
+    return max(sorted(names), key=rank)
 
 
 def _check_names(vectors: Mapping[str, Vectors], lexicons: Mapping[Pair, Lexicon]) -> None:
@@ -336,7 +353,7 @@ def _check_names(vectors: Mapping[str, Vectors], lexicons: Mapping[Pair, Lexicon
 
 
 def _order(vectors: Mapping[str, Vectors], lexicons: Mapping[Pair, Lexicon], hub: str) -> list[str]:
-    """Return the order in which languages are aligned: nearest to the hub first, then by the pairs with it."""
+    """Return the order in which languages are aligned: by distance from the hub, by pairs with it, and by name."""
     if hub not in vectors:
         raise FippError(f"there are no vectors for the hub {hub!r}; known: {', '.join(vectors)}")
     reached, distances = {hub}, {hub: 0}
@@ -350,7 +367,7 @@ def _order(vectors: Mapping[str, Vectors], lexicons: Mapping[Pair, Lexicon], hub
     def pairs(name: str) -> int:
         return sum(len(lexicon) for pair, lexicon in lexicons.items() if {*pair} == {name, hub})
 
-    return sorted((name for name in vectors if name != hub), key=lambda name: (distances[name], -pairs(name)))
+    return sorted((name for name in vectors if name != hub), key=lambda name: (distances[name], -pairs(name), name))
 
 
 def _seed(
@@ -407,17 +424,17 @@ def _mean(
     return total / np.float32(len(spaces))
 
 
-def _restored(
-    tensors: Mapping[str, NDArray], header: Mapping[str, Any]
-) -> tuple[dict[str, BaseAligner], dict[str, NDArray[np.float32]]]:
-    """Return the aligners and rotations of a file, all checked before they are used."""
+def _restored(tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> Hub:
+    """Return the hub of a file, all of whose parts are checked before they are used."""
     check_value(header, _HEADER, "its header", Sizes())
     names, described = header["names"], header["languages"]
-    if not names or len({*names, header["hub"]}) != len(names) + 1 or len(described) != len(names):
+    everyone = [header["hub"], *names]
+    if not names or len({*everyone}) != len(everyone) or len(described) != len(names):
         raise MismatchError("its names do not belong to its languages")
-    if {name.partition(".")[0] for name in tensors} - {str(place) for place in range(len(names))}:
+    if {name.partition(".")[0] for name in tensors} - {"probe", *(str(place) for place in range(len(names)))}:
         raise MismatchError("it has arrays of no language")
-    aligners, rotations = {}, {}
+    aligners: dict[str, BaseAligner] = {}
+    rotations: dict[str, NDArray[np.float32]] = {}
     for place, (name, description) in enumerate(zip(names, described, strict=True)):
         own = below(tensors, str(place))
         aligners[name] = from_state(below(own, "aligner"), description)
@@ -432,4 +449,11 @@ def _restored(
     inputs = {aligner.n_features_out_ for aligner in aligners.values()}
     if len(widths) > 1 or len(inputs) > 1:
         raise MismatchError("its languages are not in one space")
-    return aligners, rotations
+    hub = Hub(header["hub"], aligners, rotations)
+    probes = below(tensors, "probe")
+    if len(header["vectors"]) != len(everyone) or set(probes) != {str(place) for place in range(len(everyone))}:
+        raise MismatchError("its vectors do not belong to its languages")
+    for place, name in enumerate(everyone):
+        hub._probes[name] = Probe(header["vectors"][place], probes[str(place)])
+        hub._probes[name].check(name, aligners[name].n_features_in_ if place else inputs.pop())
+    return hub

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from cli_space import command_line, environment
 
 import fipp
 
@@ -37,6 +38,28 @@ def test_the_help_names_every_command(run):
 def test_options_without_a_value_are_shown_without_a_type(run, command):
     shown = run(*command, "--help").stdout
     assert "--help" in shown and "<bool>" not in shown and "BOOLEAN" not in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("fipp trans", {"transform", "translate"}),
+        ("fipp migrate s", {"sample", "status", "switch"}),
+        ("fipp hub --lim", {"--limit"}),
+        ("fipp align --method proc", {"procrustes", "proc-b"}),
+        ("fipp eval --retrieval c", {"csls"}),
+    ],
+)
+def test_the_shell_completes_commands_options_methods_and_retrievals(typed, expected):
+    asked = {"_FIPP_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    result = subprocess.run(command_line(), capture_output=True, text=True, env={**environment(), **asked})
+    assert set(result.stdout.split()) == expected
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_every_shell_has_a_completion_script(execute, shell):
+    result = execute("--show-completion", shell)
+    assert result.returncode == 0 and "_FIPP_COMPLETE" in result.stdout
 
 
 def test_python_m_fipp_is_the_command(execute):

@@ -42,6 +42,17 @@ def test_hub_prints_a_table_and_does_not_overwrite_unasked(files, run):
     assert done.exit_code == 0 and "fi-fr" in done.stdout and not (files / "shared" / "en.npy").exists()
     assert run(*arguments(files)).exit_code == 2
     assert run(*arguments(files), "--force").exit_code == 0
+    (files / "shared" / "hub.fipp").unlink()
+    done = run(*arguments(files))
+    assert done.exit_code == 2 and "en.npy exists already" in done.stderr
+
+
+def test_info_shows_what_is_in_a_hub(files, run):
+    run(*arguments(files), "--format", "none")
+    told = json.loads(run("info", files / "shared" / "hub.fipp", "--json").stdout)
+    assert told["hub"] == "en" and told["dimensions"] == 8 and told["pairs"] == {"fi": 150, "fr": 150}
+    shown = run("info", files / "shared" / "hub.fipp")
+    assert shown.exit_code == 0 and "a hub of fipp" in shown.stdout and "150 pairs" in shown.stdout
 
 
 @pytest.mark.parametrize(

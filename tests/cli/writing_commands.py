@@ -71,6 +71,10 @@ def commands(space: Space) -> dict[str, Command]:
             "-o", out / "x.md", to=[out / "x.jsonl", out / "x.md"],
         ),
         "induce": make("induce", space.model, *sides, "-o", out / "i.tsv", to=[out / "i.tsv"]),
+        "hub": make(
+            "hub", f"e={space.source}", f"f={space.target}", "--dict", f"e-f={space.seed}", "--method", "procrustes",
+            "--format", ".vec", "--force", "-o", out, to=[out / "hub.fipp", out / "e.vec", out / "f.vec"],
+        ),
         "lexicon suspects": make(
             "lexicon", "suspects", space.folder / "wrong.tsv", *sides, "-o", out / "w.tsv", to=[out / "w.tsv"]
         ),

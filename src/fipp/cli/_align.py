@@ -48,6 +48,7 @@ def align(
             metavar="NAME",
             help="The alignment method. auto tries several on held-out pairs and takes the best for these vectors; "
             "fipp is quick; [bold]fipp methods[/bold] lists all.",
+            autocompletion=_arguments.complete_method,
         ),
     ] = "auto",
     settings: _arguments.Settings = None,

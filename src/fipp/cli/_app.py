@@ -149,12 +149,13 @@ def _harmless_usage_errors() -> Iterator[None]:
 
 
 def _group(cls: type[TyperGroup], help: str | None = None, example: str | None = None) -> typer.Typer:
+    # The main group adds --install-completion and --show-completion.
     return typer.Typer(
         cls=cls,
         help=help,
         epilog=example and f"Example: [bold]{example}[/bold]",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=cls is _Main,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

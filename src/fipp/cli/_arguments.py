@@ -32,7 +32,26 @@ Target = Annotated[
 Seed = Annotated[
     Path, Option("--dict", metavar="SEED", help="Seed dictionary, one pair per line: source word, target word.")
 ]
-Method = Annotated[str, Option(metavar="NAME", help="The alignment method; [bold]fipp methods[/bold] lists them.")]
+
+
+def complete_method(incomplete: str) -> list[str]:
+    """Return the methods whose names begin like this, for the shell."""
+    return [name for name in fipp.aligners.METHODS if name.startswith(incomplete)]
+
+
+def complete_retrieval(incomplete: str) -> list[str]:
+    """Return the ways to rank target words whose names begin like this, for the shell."""
+    return [name for name in ("nn", "csls", "isf", "dualis", "dot") if name.startswith(incomplete)]
+
+
+Method = Annotated[
+    str,
+    Option(
+        metavar="NAME",
+        help="The alignment method; [bold]fipp methods[/bold] lists them.",
+        autocompletion=complete_method,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     Option(
@@ -51,6 +70,7 @@ Retrieval = Annotated[
         metavar="nn|csls|isf|dualis|dot",
         help="How target words are ranked: by cosine (nn), by CSLS, which corrects for hubs, by inverted softmax over "
         "the source (isf) or over both sides (dualis), or by inner product (dot).",
+        autocompletion=complete_retrieval,
     ),
 ]
 Beta = Annotated[

@@ -48,7 +48,7 @@ def hub(
     retrieval: _arguments.Retrieval = "nn",
     limit: _arguments.Limit = None,
     max_memory: _arguments.MaxMemory = None,
-    force: Annotated[bool, Option("--force", help=f"Overwrite the files of an existing {_FILE}.")] = False,
+    force: Annotated[bool, Option("--force", help="Overwrite existing files of FOLDER.")] = False,
     strict: _arguments.Strict = False,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
@@ -69,9 +69,8 @@ def hub(
         raise FippError(f"{output} is a file; give a folder")
     files = {} if suffix == "none" else {name: output / f"{name}{suffix}" for name in paths}
     output.mkdir(parents=True, exist_ok=True)
-    _arguments.check_model(output / _FILE, force, *paths.values(), *seeds.values())
-    for file in files.values():
-        _arguments.check_output(file, *paths.values(), *seeds.values())
+    for file in (output / _FILE, *files.values()):
+        _arguments.check_model(file, force, *paths.values(), *seeds.values(), *asked.values())
     lexicons = {pair: _arguments.load_lexicon(path, strict=strict) for pair, path in seeds.items()}
     test_lexicons = {pair: _arguments.load_lexicon(path) for pair, path in asked.items()}
     vectors = {name: _arguments.load_vectors(path, report, limit=limit, strict=strict) for name, path in paths.items()}
@@ -82,12 +81,22 @@ def hub(
         _arguments.save(joined.transform(name), file)
     joined.save(output / _FILE)
     _console.written.append(output / _FILE)
-    told = {"hub": joined.hub, "dimensions": joined.dim, "pairs": joined.n_pairs, "output": str(output)}
     if as_json:
         scores = {"-".join(pair): result.as_dict() for pair, result in results.items()}
-        _console.show_json({**told, "chosen": _chosen(joined), "tests": scores})
+        _console.show_json({**describe(joined), "output": str(output), "tests": scores})
         return
     _show(joined, results, output)
+
+
+def describe(joined: fipp.Hub) -> dict[str, Any]:
+    """Return what is known of a hub, as JSON can hold it."""
+    return {"hub": joined.hub, "dimensions": joined.dim, "pairs": joined.n_pairs, "chosen": _chosen(joined)}
+
+
+def hub_rows(joined: fipp.Hub) -> dict[str, str]:
+    """Return the same for people, as rows of a summary."""
+    languages = {name: f"{joined.n_pairs[name]:,} pairs, {chosen}" for name, chosen in _chosen(joined).items()}
+    return {"hub": joined.hub, "dimensions": str(joined.dim), **languages}
 
 
 def _show(joined: fipp.Hub, results: dict[tuple[str, str], fipp.BLIResult], output: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 import fipp
-from fipp.cli import _align, _arguments, _console, _migrate
+from fipp.cli import _align, _arguments, _console, _hub, _migrate
 from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
@@ -104,6 +104,12 @@ def _show_model(path: Path, as_json: bool) -> None:
         migration = Migration.load(path)
         told = {"file": str(path), "format": f"a migration of fipp {header['version']}", **migration.as_dict()}
         rows = {"file": told["file"], "format": told["format"], **_migrate.migration_rows(migration)}
+        _console.show_json(told) if as_json else _console.show(_console.summary(rows))
+        return
+    if "hub" in header:
+        hub = fipp.Hub.load(path)
+        told = {"file": str(path), "format": f"a hub of fipp {header['version']}", **_hub.describe(hub)}
+        rows = {"file": told["file"], "format": told["format"], **_hub.hub_rows(hub)}
         _console.show_json(told) if as_json else _console.show(_console.summary(rows))
         return
     alignment = fipp.Alignment.load(path)
