@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import groupby
@@ -23,9 +23,18 @@ from fipp.linalg import machines, ordered_map, shared_map
 from fipp.migrate._batches import BatchConverter
 from fipp.migrate._manifest import Manifest
 from fipp.migrate._migration import MIGRATION, Migration
-from fipp.stores import Fragment, Sink, Store, matrix_of, open_sink, open_source, vector_column
+from fipp.stores import (
+    FRAGMENT_ROWS,
+    Fragment,
+    Sink,
+    Store,
+    matrix_of,
+    open_sink,
+    open_source,
+    rows_of,
+    vector_column,
+)
 
-FRAGMENT_ROWS = 65_536
 _MOST_PASSES = 10
 
 Model = str | os.PathLike[str]
@@ -74,8 +83,11 @@ class Conversion:
             raise FippError(f"the model {manifest.model} is not the one that the conversion was started with")
         self._map = _map_of(manifest.model, manifest.model_checksum)
         self.converter = BatchConverter(self._map.transform, manifest.column, manifest.dtype)
-        self.source: Store = open_source(manifest.source, key=manifest.key)
         self.sink: Sink = open_sink(manifest.sink, key=manifest.key)
+        source = manifest.source
+        if manifest.state == "switched":
+            source = self.sink.original(source, manifest.name, manifest.before)
+        self.source: Store = open_source(source, key=manifest.key)
 
     @classmethod
     def start(
@@ -118,19 +130,23 @@ class Conversion:
             raise FippError(
                 f"{place} is there already: `fipp migrate resume {sink}` goes on, rollback --delete removes it"
             )
-        store, output = open_source(_absolute(source), key=key), open_sink(_absolute(sink), key=key)
-        if output.exists():
-            raise FippError(f"{sink} exists already, and a conversion never changes what is there: choose another name")
-        schema = store.schema()
-        chosen = vector_column(schema, column, store=str(source))
-        written = Manifest(
-            path=place, model=_absolute(model), model_checksum=_checksum(model), source=store.address,
-            sink=output.address, column=chosen, key=key, dtype=dtype, fragment_rows=fragment_rows, total=store.count(),
-        )  # fmt: skip
-        conversion = cls(written)
-        conversion._check_first_rows()
-        output.create(conversion.converter.schema(schema), store, written.total)
-        written.save()
+        with closing(open_source(_absolute(source), key=key)) as store:
+            key = store.key or key
+            schema, total = store.schema(), store.count()
+            chosen = vector_column(schema, column, store=str(source))
+            written = Manifest(
+                path=place, model=_absolute(model), model_checksum=_checksum(model), source=store.address,
+                sink=open_sink(_absolute(sink), key=key).address, column=chosen, key=key, dtype=dtype,
+                fragment_rows=fragment_rows, total=total,
+            )  # fmt: skip
+        with closing(cls(written)) as conversion:
+            if conversion.sink.exists():
+                raise FippError(
+                    f"{sink} exists already, and a conversion never changes what is there: choose another name"
+                )
+            conversion._check_first_rows()
+            conversion.sink.create(conversion.converter.schema(schema), conversion.source, total)
+            written.save()
         return conversion
 
     @classmethod
@@ -138,18 +154,30 @@ class Conversion:
         """Return a conversion that was started, by what it writes to."""
         return cls(Manifest.load(manifest_path(sink) if manifest is None else Path(manifest)))
 
+    def close(self) -> None:
+        """Let go of both stores; what is asked for later opens them again."""
+        self.source.close()
+        self.sink.close()
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Refuse a second process that works on the same conversion, and let go of both stores at the end."""
+        with self.manifest.locked(), closing(self):
+            yield
+
     def _check_first_rows(self) -> None:
         """Refuse vectors that the model was not made for, before anything is written."""
-        for _, batch in self.source.scan(self.source.plan(self.manifest.fragment_rows)):
-            matrix, _ = matrix_of(batch.column(self.manifest.column), f"the column {self.manifest.column!r}")
-            if len(matrix):
-                self._map.check(matrix)
-                return
+        with closing(rows_of(self.source, self.manifest.fragment_rows)) as batches:
+            for batch in batches:
+                matrix, _ = matrix_of(batch.column(self.manifest.column), f"the column {self.manifest.column!r}")
+                if len(matrix):
+                    self._map.check(matrix)
+                    return
 
     def run(self, progress: Progress | None = None) -> None:
         """Convert what is not converted yet, catch up with rows that changed meanwhile, and put all in its place."""
         manifest = self.manifest
-        with manifest.locked():
+        with self._working():
             if manifest.state != "converting":
                 self.sink.tidy()
                 return
@@ -197,7 +225,10 @@ class Conversion:
 
     def _written_here(self, fragments: Iterator[Fragment]) -> Generator[tuple[Fragment, str], None, None]:
         """Convert and write one fragment after the other; yield the checksum of each."""
-        with closing(ordered_map(self._converted, self.source.scan(fragments))) as converted:
+        with (
+            closing(self.source.scan(fragments)) as batches,
+            closing(ordered_map(self._converted, batches)) as converted,
+        ):
             for fragment, group in groupby(converted, key=lambda item: item[0]):
                 yield fragment, self.sink.write(fragment, (batch for _, batch in group))
 
@@ -212,7 +243,7 @@ class Conversion:
 
     def switch(self, name: str) -> None:
         """Let ``name`` mean the converted collection, in one step."""
-        with self.manifest.locked():
+        with self._working():
             if self.manifest.state != "finished":
                 raise FippError(f"{self.manifest.sink} is {self.manifest.state}: switch to it when it is finished")
             # What is needed to switch back is known before anything is switched.
@@ -224,7 +255,7 @@ class Conversion:
 
     def rollback(self) -> None:
         """Let the name that was switched mean again what it meant before; the converted collection stays."""
-        with self.manifest.locked():
+        with self._working():
             if not self.manifest.name:
                 raise FippError(f"nothing was switched to {self.manifest.sink}; --delete removes what was converted")
             self.sink.switch_back(self.manifest.name, self.manifest.before)
@@ -235,7 +266,7 @@ class Conversion:
         """Remove everything that was converted, and the manifest."""
         if self.manifest.name:
             self.rollback()
-        with self.manifest.locked():
+        with self._working():
             self.sink.discard()
             self.manifest.path.unlink(missing_ok=True)
 
@@ -248,9 +279,9 @@ def _map_of(model: str, checksum: str) -> _Map:
 
 def _write_fragment(manifest: Manifest, fragment: Fragment) -> tuple[Fragment, str]:
     """Convert and write a fragment on a machine that knows nothing but the manifest."""
-    conversion = Conversion(manifest)
-    conversion.sink.open(conversion.converter.schema(conversion.source.schema()), conversion.source)
-    ((_, checksum),) = conversion._written_here(iter([fragment]))
+    with closing(Conversion(manifest)) as conversion:
+        conversion.sink.open(conversion.converter.schema(conversion.source.schema()), conversion.source)
+        ((_, checksum),) = conversion._written_here(iter([fragment]))
     return fragment, checksum
 
 

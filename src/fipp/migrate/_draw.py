@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
 from fipp.io import atomic_path
 from fipp.linalg import unit_rows
-from fipp.migrate._convert import FRAGMENT_ROWS
 from fipp.migrate._tables import OLD
 from fipp.stores import (
     ID_NAMES,
@@ -23,6 +23,7 @@ from fipp.stores import (
     matrix_of,
     open_source,
     pyarrow,
+    rows_of,
     usual_column,
     vector_column,
 )
@@ -77,12 +78,12 @@ def draw(
     """
     if n < 1:
         raise FippError(f"a sample has at least one item, not {n}")
-    store = open_source(os.fspath(source), key=id_column)
-    schema = store.schema()
-    vectors = vector_column(schema, column, store=str(source))
-    ids = usual_column(schema, ID_NAMES, id_column, store=str(source))
-    texts = usual_column(schema, TEXT_NAMES, text_column, store=str(source))
-    pool = _candidates(store, _CANDIDATES * n, (ids, texts, vectors), random_state, progress)
+    with closing(open_source(os.fspath(source), key=id_column)) as store:
+        schema = store.schema()
+        vectors = vector_column(schema, column, store=str(source))
+        ids = usual_column(schema, ID_NAMES, id_column or store.key, store=str(source))
+        texts = usual_column(schema, TEXT_NAMES, text_column, store=str(source))
+        pool = _candidates(store, _CANDIDATES * n, (ids, texts, vectors), random_state, progress)
     if not len(pool):
         raise FippError(f"{source} has no row with a vector")
     matrix, _ = matrix_of(pool.column("vector").combine_chunks(), str(source))
@@ -114,7 +115,7 @@ def _candidates(
     steps = Steps(progress, store.count())
     held: list[tuple[Any, NDArray[np.float64]]] = []
     bound, first = 1.0, 0
-    for _, batch in store.scan(store.plan(FRAGMENT_ROWS)):
+    for batch in rows_of(store):
         # Every row gets a random number, and those with the smallest stay: the choice does not depend on the batches.
         drawn = rng.random(len(batch))
         rows = np.flatnonzero((drawn < bound) & _filled(batch.column(columns[2])))

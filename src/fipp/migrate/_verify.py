@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any
@@ -16,7 +17,7 @@ from fipp.linalg import unit_rows
 from fipp.migrate._convert import Conversion
 from fipp.migrate._tables import read_items
 from fipp.retrieve import neighbours
-from fipp.stores import ID_NAMES, matrix_of, open_source, pyarrow, usual_column
+from fipp.stores import ID_NAMES, matrix_of, open_source, pyarrow, rows_of, usual_column
 
 _FRAGMENTS = 5
 _MOST_NATIVE = 5000
@@ -88,6 +89,12 @@ def verify(
     manifest = conversion.manifest
     if manifest.state == "converting":
         raise FippError(f"{manifest.sink} is not finished: `fipp migrate resume` goes on")
+    with closing(conversion):
+        return _verified(conversion, native, random_state, progress)
+
+
+def _verified(conversion: Conversion, native: Any, random_state: int, progress: Progress | None) -> Verification:
+    manifest = conversion.manifest
     conversion.sink.open(conversion.converter.schema(conversion.source.schema()), conversion.source)
     steps = Steps(progress, len(manifest.checksums) + _FRAGMENTS)
     by_name = {fragment.name: fragment for fragment in manifest.done}
@@ -113,7 +120,8 @@ def verify(
 
 def _count(conversion: Conversion) -> int:
     try:
-        return open_source(conversion.manifest.sink, key=conversion.manifest.key).count()
+        with closing(open_source(conversion.manifest.sink, key=conversion.manifest.key)) as written:
+            return written.count()
     except FippError:
         return -1
 
@@ -128,10 +136,12 @@ def _recalculated(conversion: Conversion, random_state: int) -> tuple[int, int]:
     sampled = different = 0
     for number in chosen:
         fragment = done[number]
-        _, batch = next(iter(conversion.source.scan([fragment])))
-        found = _first(conversion.sink.read(fragment, offsets[number]), len(batch))
+        with closing(conversion.source.scan([fragment])) as batches:
+            _, batch = next(batches)
+        expected = conversion.converter(batch)
+        found = _first(conversion.sink.read(fragment, offsets[number], expected), len(batch))
         sampled += len(batch)
-        different += _differences(conversion, conversion.converter(batch), found)
+        different += _differences(conversion, expected, found)
     return sampled, different
 
 
@@ -191,16 +201,16 @@ def _neighbours_of(queries: NDArray[Any], pool: NDArray[Any], k: int) -> list[se
 def _converted_of(conversion: Conversion, wanted: dict[Any, int]) -> tuple[list[int], NDArray[Any]]:
     """Return the rows of wanted ids, and their converted vectors, in one pass over the collection."""
     manifest = conversion.manifest
-    written = open_source(manifest.sink, key=manifest.key)
-    named = usual_column(written.schema(), ID_NAMES, manifest.key, store=manifest.sink)
-    if named is None:
-        raise FippError(f"{manifest.sink} has no column of ids")
     rows, vectors = [], []
-    for _, batch in written.scan(written.plan(manifest.fragment_rows)):
-        places = [place for place, key in enumerate(batch.column(named).to_pylist()) if key in wanted]
-        part = batch.take(pyarrow().array(places, pyarrow().int64()))
-        matrix, valid = matrix_of(part.column(manifest.column), manifest.column)
-        keys = part.column(named).to_pylist()
-        rows += [wanted[key] for key, there in zip(keys, valid, strict=True) if there]
-        vectors += [matrix.astype(np.float32)] if len(matrix) else []
+    with closing(open_source(manifest.sink, key=manifest.key)) as written:
+        named = usual_column(written.schema(), ID_NAMES, manifest.key, store=manifest.sink)
+        if named is None:
+            raise FippError(f"{manifest.sink} has no column of ids")
+        for batch in rows_of(written, manifest.fragment_rows):
+            places = [place for place, key in enumerate(batch.column(named).to_pylist()) if key in wanted]
+            part = batch.take(pyarrow().array(places, pyarrow().int64()))
+            matrix, valid = matrix_of(part.column(manifest.column), manifest.column)
+            keys = part.column(named).to_pylist()
+            rows += [wanted[key] for key, there in zip(keys, valid, strict=True) if there]
+            vectors += [matrix.astype(np.float32)] if len(matrix) else []
     return rows, np.concatenate(vectors) if vectors else np.empty((0, 0), np.float32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ _STREAM_BYTES = 1 << 20
 class FileStore:
     """The rows of one file, of a folder or of all files that match a pattern, in the order of their names."""
 
+    key: str | None = None
+
     def __init__(self, address: str) -> None:
         self.address = address
         self.root, self.paths = _find_files(address)
@@ -34,7 +36,7 @@ class FileStore:
         """Return the number of rows."""
         return sum(self._explained(path, self._kind.count) for path in self.paths)
 
-    def plan(self, rows: int, done: Sequence[Fragment] = ()) -> Iterator[Fragment]:
+    def plan(self, rows: int, done: Sequence[Fragment] = ()) -> Generator[Fragment, None, None]:
         """Yield ranges of rows, none of which spans two files; a file's size and time are the version."""
         _, paths = _find_files(self.address)
         for path in paths:
@@ -48,7 +50,7 @@ class FileStore:
                 name = stem if stop - start == count else f"{stem}.{start:012d}"
                 yield Fragment(name, [place, start], [place, stop], stop - start, version)
 
-    def scan(self, fragments: Iterable[Fragment]) -> Iterator[tuple[Fragment, Any]]:
+    def scan(self, fragments: Iterable[Fragment]) -> Generator[tuple[Fragment, Any], None, None]:
         """Yield each fragment with its record batches; neighbouring fragments are read on without a new start."""
         reached: list[Any] = []
         rows = _Rows(iter(()))
@@ -66,6 +68,9 @@ class FileStore:
                 yield fragment, batch
             if fragment.rows == 0:
                 yield fragment, pyarrow().RecordBatch.from_pylist([], schema)
+
+    def close(self) -> None:
+        """Do nothing: a file is open only while it is read."""
 
     def _batches(self, path: Path, start: int) -> Iterator[Any]:
         arrow = pyarrow()

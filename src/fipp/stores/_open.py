@@ -7,10 +7,13 @@ from pathlib import Path
 from fipp.exceptions import FippError
 from fipp.stores._files import FileStore
 from fipp.stores._outputs import FileSink, FolderSink
+from fipp.stores._postgres import PostgresStore
+from fipp.stores._postgres_sink import PostgresSink
 from fipp.stores._store import Sink, Store, parse_address
 from fipp.stores._writers import WRITERS
 
-_KNOWN = "a path of Parquet, Arrow, Feather, .npy, .safetensors or .faiss files"
+_KNOWN = "postgresql://, or a path of Parquet, Arrow, Feather, .npy, .safetensors or .faiss files"
+_POSTGRES = ("postgresql", "postgres")
 
 
 def open_source(address: str, *, key: str | None = None) -> Store:
@@ -19,7 +22,7 @@ def open_source(address: str, *, key: str | None = None) -> Store:
     Parameters
     ----------
     address : str
-        A file, a folder, or a pattern such as ``old/*.parquet``.
+        A file, a folder, a pattern such as ``old/*.parquet``, or a table such as ``postgresql://host/shop#documents``.
     key : str, optional
         The column that rows are ordered by, where a store needs one.
 
@@ -39,6 +42,8 @@ def open_source(address: str, *, key: str | None = None) -> Store:
     parsed = parse_address(address)
     if parsed is None:
         return FileStore(address)
+    if parsed.scheme in _POSTGRES:
+        return PostgresStore(parsed, key)
     raise FippError(f"there is no store {parsed.scheme}://: give {_KNOWN}")
 
 
@@ -48,7 +53,7 @@ def open_sink(address: str, *, key: str | None = None) -> Sink:
     Parameters
     ----------
     address : str
-        A path.
+        A path, or a table such as ``postgresql://host/shop#documents_new``.
     key : str, optional
         The column that rows are ordered by, where a store needs one.
 
@@ -69,4 +74,6 @@ def open_sink(address: str, *, key: str | None = None) -> Sink:
         if path.suffix and not path.is_dir() and not address.endswith("/"):
             raise FippError(f"{address} is in no format that fipp writes: give a folder, or {', '.join(WRITERS)}")
         return FolderSink(address)
+    if parsed.scheme in _POSTGRES:
+        return PostgresSink(parsed, key)
     raise FippError(f"there is no store {parsed.scheme}://: give {_KNOWN}")

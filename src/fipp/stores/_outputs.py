@@ -91,6 +91,11 @@ class _Files:
         else:
             Path(name).unlink(missing_ok=True)
 
+    def original(self, source: str, name: str, before: str) -> str:
+        """Return the source itself, or where it was a link to before that was switched."""
+        is_link = before and os.path.abspath(name) == source.rstrip("/")
+        return os.path.join(os.path.dirname(os.path.abspath(name)), before) if is_link else source
+
     def tidy(self) -> None:
         """Remove what is not needed any more once everything is in its place."""
         shutil.rmtree(self.staging, ignore_errors=True)
@@ -102,6 +107,9 @@ class _Files:
             shutil.rmtree(self.path)
         else:
             self.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Do nothing: a file is open only while it is written."""
 
 
 class FolderSink(_Files):
@@ -126,7 +134,7 @@ class FolderSink(_Files):
         path = self._piece(self.path, name)
         return digest_of_file(path) if path.exists() else ""
 
-    def read(self, fragment: Fragment, offset: int) -> Iterator[Any]:
+    def read(self, fragment: Fragment, offset: int, like: Any) -> Iterator[Any]:
         """Yield the rows of a fragment."""
         yield from KINDS[self.suffix].batches(self._piece(self.path, fragment.name), 0)
 
@@ -166,7 +174,7 @@ class FileSink(_Files):
         """Return the checksum of the file, or nothing if it is gone."""
         return digest_of_file(self.path) if self.path.exists() else ""
 
-    def read(self, fragment: Fragment, offset: int) -> Iterator[Any]:
+    def read(self, fragment: Fragment, offset: int, like: Any) -> Iterator[Any]:
         """Yield the rows of a fragment."""
         left = fragment.rows
         for batch in KINDS[self.path.suffix.lower()].batches(self.path, offset):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import parse_qsl, urlsplit
-
-import numpy as np
 
 from fipp._optional import require
 from fipp.exceptions import FippError
@@ -20,6 +19,8 @@ Key = Any
 
 BATCH_ROWS = 4096
 """Rows that are read, converted and written at a time."""
+FRAGMENT_ROWS = 65_536
+"""Rows of a fragment, unless others are asked for."""
 
 _SECRETS = ("password", "passwd", "token", "secret", "api_key", "apikey", "sslpassword")
 
@@ -51,6 +52,8 @@ class Store(Protocol):
     """A place that rows with vectors are read from."""
 
     address: str
+    key: str | None
+    """The column that orders the rows; None if they have an order of their own."""
 
     def schema(self) -> Any:
         """Return the Arrow schema of the rows."""
@@ -58,14 +61,24 @@ class Store(Protocol):
     def count(self) -> int:
         """Return the number of rows."""
 
-    def plan(self, rows: int, done: Sequence[Fragment] = ()) -> Iterator[Fragment]:
+    def plan(self, rows: int, done: Sequence[Fragment] = ()) -> Generator[Fragment, None, None]:
         """Yield the fragments of about ``rows`` rows that make up the store now.
 
         Where nothing has changed since, they are equal to those that are already ``done``.
         """
 
-    def scan(self, fragments: Iterable[Fragment]) -> Iterator[tuple[Fragment, Any]]:
+    def scan(self, fragments: Iterable[Fragment]) -> Generator[tuple[Fragment, Any], None, None]:
         """Yield each fragment with one record batch after the other, at least one, in order."""
+
+    def close(self) -> None:
+        """Let go of connections and locks; what is asked for later opens them again."""
+
+
+def rows_of(store: Store, fragment_rows: int = FRAGMENT_ROWS) -> Generator[Any, None, None]:
+    """Yield all rows of a store as record batches; who stops before the end closes it."""
+    with closing(store.plan(fragment_rows)) as fragments, closing(store.scan(fragments)) as batches:
+        for _, batch in batches:
+            yield batch
 
 
 class Sink(Protocol):
@@ -94,8 +107,11 @@ class Sink(Protocol):
     def checksum(self, name: str, fragment: Fragment | None) -> str:
         """Return the checksum of what is in its place now under a name that `finish` returned."""
 
-    def read(self, fragment: Fragment, offset: int) -> Iterator[Any]:
-        """Yield the finished rows of a fragment, ``offset`` rows from the start, as record batches."""
+    def read(self, fragment: Fragment, offset: int, like: Any) -> Iterator[Any]:
+        """Yield the finished rows of a fragment, ``offset`` rows from the start, as record batches.
+
+        ``like`` is what its first rows should be; a store without an order of its own looks for rows with these keys.
+        """
 
     def before(self, name: str) -> str:
         """Return what ``name`` means now, which is needed to switch back; refuse a name that cannot be switched."""
@@ -106,11 +122,17 @@ class Sink(Protocol):
     def switch_back(self, name: str, before: str) -> None:
         """Let ``name`` mean again what it meant before."""
 
+    def original(self, source: str, name: str, before: str) -> str:
+        """Return the address under which the source is found after ``name`` was switched."""
+
     def tidy(self) -> None:
         """Remove what is not needed any more once everything is in its place."""
 
     def discard(self) -> None:
         """Remove everything that was written."""
+
+    def close(self) -> None:
+        """Let go of connections and locks; what is asked for later opens them again."""
 
 
 class Address(NamedTuple):
@@ -119,6 +141,9 @@ class Address(NamedTuple):
     scheme: str
     place: str
     collection: str
+
+    def __str__(self) -> str:
+        return f"{self.place}#{self.collection}"
 
 
 def parse_address(address: str) -> Address | None:
@@ -135,9 +160,9 @@ def parse_address(address: str) -> Address | None:
         return None
     place, _, collection = address.partition("#")
     scheme = place.partition(":")[0]
-    parts = urlsplit(place)
-    asked = {name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-    if parts.password is not None or asked & set(_SECRETS):
+    asked = {name.lower() for name, _ in parse_qsl(urlsplit(place).query, keep_blank_values=True)}
+    # A password may contain the very characters that end it in a well-formed address; a port has digits only.
+    if re.match(r"[^:]+://[^@/?#]*:(?!\d*[/?#])[^@]*@", address) or asked & set(_SECRETS):
         raise FippError(
             f"the address of the {scheme} store has a password or a key in it, which would stay in the history of the "
             f"shell and in the manifest: {_WHERE.get(scheme, 'put it into the environment')}"
@@ -148,8 +173,8 @@ def parse_address(address: str) -> Address | None:
 
 
 _WHERE = {
-    "postgresql": "set PGPASSWORD, or use ~/.pgpass",
-    "postgres": "set PGPASSWORD, or use ~/.pgpass",
+    "postgresql": "set PGPASSWORD, or use ~/.pgpass or a service file",
+    "postgres": "set PGPASSWORD, or use ~/.pgpass or a service file",
     "qdrant": "set QDRANT_API_KEY",
     "qdrant+https": "set QDRANT_API_KEY",
 }
@@ -164,20 +189,3 @@ def digest_of_file(path: Path) -> str:
     """Return a digest of the bytes of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-
-
-class RowDigest:
-    """A digest of keys and vectors that does not depend on how rows are cut into batches."""
-
-    def __init__(self) -> None:
-        self._keys, self._vectors = (hashlib.blake2b(digest_size=16) for _ in range(2))
-
-    def update(self, keys: Iterable[Any], vectors: Any) -> None:
-        """Add rows: their keys and their matrix."""
-        for key in keys:
-            self._keys.update(repr(key).encode() + b"\n")
-        self._vectors.update(np.ascontiguousarray(vectors).data)
-
-    def hexdigest(self) -> str:
-        """Return the digest of all rows so far."""
-        return hashlib.blake2b(self._keys.digest() + self._vectors.digest(), digest_size=16).hexdigest()

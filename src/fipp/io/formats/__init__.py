@@ -23,7 +23,7 @@ from fipp.io.formats._numpy import ZIP_MARK, map_matrix, read_npy, read_npz, rec
 from fipp.io.formats._safetensors import read_safetensors, recognises_safetensors, write_safetensors
 from fipp.io.formats._spacy import read_spacy, recognises_spacy
 from fipp.io.formats._text import is_text_table, read_text
-from fipp.io.formats._text_writer import write_text
+from fipp.io.formats._text_writer import float32_rows, write_text
 from fipp.io.formats._word2vec import read_word2vec, recognises_word2vec, write_word2vec
 
 
