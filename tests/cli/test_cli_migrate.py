@@ -1,5 +1,6 @@
 """`fipp migrate` fits maps, shows them, and ends with code 2 for a mistake."""
 
+import html
 import json
 
 import numpy as np
@@ -70,3 +71,15 @@ def test_export_writes_what_its_extension_says(files, run, tmp_path):
     assert wrong.exit_code == 2 and "must end in .onnx" in wrong.stderr
     not_one = run("migrate", "export", files["old"], "-o", tmp_path / "adapter.npz")
     assert not_one.exit_code == 2 and "Traceback" not in not_one.stderr
+
+
+def test_a_probe_writes_a_report_that_names_its_files_and_no_folder(files, run, tmp_path):
+    page = tmp_path / "probe.html"
+    done = run("migrate", "probe", files["old"], files["new"], "--report", page)
+    assert done.exit_code == 0 and f"The report is in {page}." in done.stdout.replace("\n", ""), done.stderr
+    text = page.read_text(encoding="utf-8")
+    assert "Migration from old to new" in text and "old.parquet, SHA-256" in text and str(tmp_path) not in text
+    told = json.loads(run("migrate", "probe", files["old"], files["new"], "--report", page, "--json").stdout)
+    assert html.escape(told["verdict"]) in text
+    onto_input = run("migrate", "probe", files["old"], files["new"], "--report", files["new"])
+    assert onto_input.exit_code == 2 and "overwrite the input" in onto_input.stderr

@@ -82,6 +82,14 @@ def commands(space: Space) -> dict[str, Command]:
             "migrate", "fit", space.folder / "old.npy", space.folder / "new.npy", "--direction", "documents",
             "-o", out / "v1-v2.fipp", to=[out / "v1-v2.fipp"],
         ),
+        "migrate probe": make(
+            "migrate", "probe", space.folder / "old.npy", space.folder / "new.npy", "--report", out / "probe.html",
+            to=[out / "probe.html"],
+        ),
+        "report": make(
+            "report", space.model, *sides, "--test", space.test, "-o", out / "report.html", to=[out / "report.html"]
+        ),
+        "plot": make("plot", "filter", space.model, *sides, "-o", out / "filter.pdf", to=[out / "filter.pdf"]),
         "migrate export": make(
             "migrate", "export", space.folder / "v1-v2.fipp", "-o", out / "adapter.npz",
             to=[out / "adapter.npz", out / "adapter.py"],

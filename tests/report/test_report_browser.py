@@ -3,6 +3,7 @@
 import pytest
 from test_report_alignment import small_space
 from test_report_page import map_page
+from test_report_probe import sample_of
 
 import fipp
 from browser import WIDTHS, scrolls_sideways, serious_findings
@@ -20,6 +21,13 @@ def report_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
     source, target, seed, test = small_space(hostile=True)
     fipp.report.write_report(fipp.align(source, target, seed, "fipp"), path, test, names=("English", "עברית"))
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def probe_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "probe.html"
+    fipp.report.write_probe_report(fipp.migrate.probe(sample_of(queries=True), size=5000), path)
     return path.as_uri()
 
 
@@ -83,6 +91,14 @@ def test_a_report_can_be_read_at_every_width_in_both_colour_schemes(open_page, r
         page = open_page(report_file, width=width, color_scheme=scheme)
         assert not scrolls_sideways(page)
         assert serious_findings(page) == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_probe_can_be_read_at_every_width_in_both_colour_schemes(open_page, probe_file, scheme):
+    for width in WIDTHS:
+        page = open_page(probe_file, width=width, color_scheme=scheme)
+        assert not scrolls_sideways(page)
+    assert serious_findings(page) == {}
 
 
 def test_a_report_without_scripts_has_all_its_figures_and_tables(open_page, report_file):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
+from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -123,6 +124,14 @@ def name_of(path: Path) -> str:
     while Path(name).suffix in _ENDINGS:
         name = Path(name).stem
     return name
+
+
+def with_checksum(path: Path) -> str:
+    """Return the name of a file, without its folder, and its checksum; the number of files of a folder."""
+    if path.is_dir():
+        return f"{path.name}, {sum(part.is_file() for part in path.rglob('*')):,} files"
+    with path.open("rb") as file:
+        return f"{path.name}, SHA-256 {file_digest(file, 'sha256').hexdigest()}"
 
 
 def split_names(names: str | None) -> list[str] | None:

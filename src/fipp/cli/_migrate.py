@@ -46,6 +46,10 @@ def probe(
     ] = None,
     id_column: _Id = None,
     random_state: _arguments.RandomState = 0,
+    page: Annotated[
+        Path | None,
+        Option("--report", metavar="FILE.html", help="Also write a page to pass on. Needs fipp\\[plot]."),
+    ] = None,
     dask: _arguments.Dask = None,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
@@ -58,11 +62,17 @@ def probe(
     """
     from fipp import migrate
 
+    if page is not None:
+        _check_page(page, old, new, queries)
     report = _console.Reporter(quiet or as_json)
     sample = _load(old, new, queries, id_column, report)
     with _arguments.cluster(dask), report.progress("measuring") as progress:
         result = migrate.probe(sample, size=size, random_state=random_state, progress=progress)
+    if page is not None:
+        _write_page(result, page, {"Old vectors": old, "New vectors": new, "Queries": queries})
     _console.show_json(result.as_dict()) if as_json else _show(result)
+    if page is not None and not as_json:
+        _console.show(f"The report is in {page}.")
 
 
 def fit(
@@ -164,6 +174,23 @@ def _load(old: Path, new: Path | None, queries: Path | None, id_column: str | No
         f"dimensions; the models share {100 * sample.agreement:.0f} % of the ten nearest neighbours"
     )
     return sample
+
+
+def _check_page(page: Path, *inputs: Path | None) -> None:
+    from fipp.report import check_figures
+
+    check_figures()
+    _arguments.check_output(page, *inputs)
+
+
+def _write_page(result: Probe, page: Path, files: dict[str, Path | None]) -> None:
+    from fipp.report import write_probe_report
+
+    given = {name: path for name, path in files.items() if path is not None}
+    details = {name: _arguments.with_checksum(path) for name, path in given.items()}
+    names = tuple(_arguments.name_of(given[name]) for name in ("Old vectors", "New vectors") if name in given)
+    write_probe_report(result, page, names=names if len(names) == 2 else ("old", "new"), details=details)
+    _console.written.append(page)
 
 
 def _show(result: Probe) -> None:

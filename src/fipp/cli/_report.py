@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import file_digest
 from pathlib import Path
 from typing import Annotated
 
@@ -44,9 +43,9 @@ def report(
     reporter = _console.Reporter(quiet)
     lexicon = None if test is None else _arguments.load_lexicon(test)
     alignment = _arguments.load_alignment(model, source, target, reporter, limit=limit)
-    details = {"Model file": _checked(model)}
+    details = {"Model file": _arguments.with_checksum(model)}
     if test is not None:
-        details["Test dictionary"] = _checked(test)
+        details["Test dictionary"] = _arguments.with_checksum(test)
     with reporter.progress("measuring") as progress:
         names = _arguments.name_of(source), _arguments.name_of(target)
         write_report(alignment, output, lexicon, names=names, retrieval=retrieval, details=details, progress=progress)
@@ -95,9 +94,3 @@ def plot(
         )
     _console.written.append(output)
     _console.show(f"The figure is in {output}.")
-
-
-def _checked(path: Path) -> str:
-    """Return the name of a file, without its folder, and its checksum."""
-    with path.open("rb") as file:
-        return f"{path.name}, SHA-256 {file_digest(file, 'sha256').hexdigest()}"

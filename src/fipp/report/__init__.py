@@ -9,6 +9,7 @@ from fipp.report._map import PairMap, draw_map, layout
 from fipp.report._page import Html, document, joined, style_sheet, table, tag, word
 from fipp.report._pairs import Panel, Picture, draw_picture, picture_of, plot_pairs, principal_axes
 from fipp.report._paper import plot_paper
+from fipp.report._probe_page import write_probe_report
 
 # The names that are not listed here are for other rooms of fipp.
-__all__ = ["plot", "plot_grid", "plot_pairs", "write_report"]
+__all__ = ["plot", "plot_grid", "plot_pairs", "write_probe_report", "write_report"]

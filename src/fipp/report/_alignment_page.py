@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 
 import numpy as np
 
 from fipp._alignment import Alignment
 from fipp._inputs import LexiconLike, as_lexicon
 from fipp._progress import Progress
-from fipp._version import __version__
 from fipp.aligners import BaseAligner, why_chosen
 from fipp.evaluate import BLIResult
 from fipp.experiments import plain_settings
@@ -32,6 +29,7 @@ from fipp.report._page import (
     table,
     tag,
     tiles,
+    versions,
     word,
 )
 from fipp.report._svg import Drawing
@@ -39,7 +37,6 @@ from fipp.retrieve import check_retrieval
 
 _LISTED = 20
 _HUBS = 8
-_PACKAGES = ("numpy", "scipy", "scikit-learn")
 _NO_SEED = (
     "This part is left out: the model was learned without known pairs, or the vectors are not, row by row, those "
     "that it was learned from."
@@ -277,8 +274,7 @@ class _Page:
             rows.append(("Seed dictionary", f"{seed['found']:,} of {seed['total']:,} pairs found"))
         rows.append(("Pairs found by the method", f"{len(findings.aligner.induced_pairs_):,}"))
         rows += self.details.items()
-        packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
-        rows.append(("Versions", f"fipp {__version__}, Python {platform.python_version()}, {packages}"))
+        rows.append(("Versions", versions()))
         chosen = getattr(findings.aligner, "aligner_", None)
         settings = [_settings(findings.aligner, "Settings of the method")]
         if chosen is not None:

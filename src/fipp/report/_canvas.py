@@ -64,8 +64,11 @@ def drawing(path: str | os.PathLike[str], size: tuple[float, float], **options: 
         figure = _new_figure(size, options)
         yield figure
         _finish_labels(figure)
+        # To memory first: on a full disk, matplotlib's PDF fails with an error that says nothing about the disk.
+        written = io.BytesIO()
+        figure.savefig(written, format=format, dpi=DPI, metadata=_NO_DATE.get(format))
         with atomic_path(path) as temporary:
-            figure.savefig(temporary, format=format, dpi=DPI, metadata=_NO_DATE.get(format))
+            temporary.write_bytes(written.getvalue())
 
 
 def svg_of(draw: Callable[[Any], None], size: tuple[float, float], **options: Any) -> str:

@@ -29,7 +29,7 @@ from fipp.report._findings import BY_CSLS, Findings, Scored
 from fipp.report._map import MAP_SIZE, draw_map
 from fipp.report._svg import Drawing, drawn
 
-_WIDTH = 6.8
+FIGURE_WIDTH = 6.8
 _TEXT = FONT - 2
 # Each method has a marker of its own, so that colour is not all that tells them apart.
 _MARKS = (("o", SOURCE), ("D", FOURTH), ("s", TARGET), ("^", THIRD))
@@ -110,7 +110,7 @@ def drawing_of(name: str, findings: Findings) -> Drawing:
 
 def size_of(name: str, findings: Findings) -> tuple[float, float]:
     """Return the size of a figure in inches."""
-    return MAP_SIZE if name == "map" else (_WIDTH, FIGURES[name].height(findings))
+    return MAP_SIZE if name == "map" else (FIGURE_WIDTH, FIGURES[name].height(findings))
 
 
 def _options(name: str) -> dict[str, Any]:

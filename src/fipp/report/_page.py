@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import os
+import platform
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib import resources
+from importlib.metadata import version
 from typing import Any
 
 from fipp._printable import printable
@@ -16,6 +18,7 @@ from fipp._version import __version__
 from fipp.io import atomic_path
 from fipp.report._svg import Drawing
 
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 _EMPTY_TAGS = frozenset({"meta", "br"})
 
 
@@ -171,6 +174,12 @@ def save_page(page: str, path: str | os.PathLike[str]) -> None:
     """Write a page, whole or not at all."""
     with atomic_path(path) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
+
+
+def versions() -> str:
+    """Return the versions of everything that decides the numbers."""
+    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    return f"fipp {__version__}, Python {platform.python_version()}, {packages}"
 
 
 def percent(share: float, digits: int = 0) -> str:

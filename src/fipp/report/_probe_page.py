@@ -1,0 +1,204 @@
+"""The report about a migration's probe: every way out, the learning curve, and what is converted worst."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fipp.migrate import Estimate, Probe, Way
+from fipp.report._canvas import MUTED, SOURCE, TARGET, check_figures
+from fipp.report._figures import FIGURE_WIDTH, intervals, tidy
+from fipp.report._page import (
+    Html,
+    document,
+    figure,
+    joined,
+    percent,
+    rounded,
+    save_page,
+    summary,
+    table,
+    tag,
+    tiles,
+    versions,
+)
+from fipp.report._svg import Drawing, drawn
+
+_MAPS = {"linear": "a linear map", "kernel": "a kernel map"}
+
+
+def write_probe_report(
+    probe: Probe,
+    path: str | os.PathLike[str],
+    *,
+    names: tuple[str, str] = ("the old model", "the new model"),
+    details: Mapping[str, str] | None = None,
+) -> None:
+    """Write a report about a probe: one HTML file that loads nothing and can be read without scripts.
+
+    It has the verdict, every way out with its forecast for the collection, recall by the number of pairs, and the items
+    that are converted worst.
+
+    Parameters
+    ----------
+    probe : Probe
+        What `fipp.migrate.probe` returned.
+    path : str or path-like
+        The HTML file; written as a whole or not at all.
+    names : (str, str)
+        What to call the old and the new model.
+    details : mapping of str to str, optional
+        Further lines for the end of the report, such as the names of files.
+
+    Examples
+    --------
+    >>> import numpy as np, pathlib, tempfile
+    >>> from fipp import migrate
+    >>> new = np.random.default_rng(0).standard_normal((300, 8))
+    >>> found = migrate.probe(migrate.PairedSample.from_arrays(np.tanh(new), new))
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "probe.html")
+    >>> write_probe_report(found, path, names=("v1", "v2"))
+    >>> "from v1 to v2" in path.read_text(encoding="utf-8")
+    True
+    """
+    check_figures()
+    save_page(_page(probe, names, details or {}), path)
+
+
+def _page(probe: Probe, names: tuple[str, str], details: Mapping[str, str]) -> str:
+    title = f"Migration from {names[0]} to {names[1]}"
+    asked = any(way.mrr is not None for way in probe.ways)
+    ways = drawn(
+        lambda figure: _draw_ways(figure, probe, asked),
+        (FIGURE_WIDTH, 0.75 + 0.27 * len(_drawn_ways(probe, asked))),
+        "Every way out, forecast for the collection",
+        layout="constrained",
+    )
+    curve = drawn(
+        lambda figure: _draw_curve(figure, probe),
+        (FIGURE_WIDTH, 2.4),
+        "Recall by number of pairs",
+        layout="constrained",
+    )
+    sections = [
+        ("Every way out", _ways(probe, asked, ways)),
+        ("More pairs", _curve(probe, curve)),
+        ("What is converted worst", _clusters(probe)),
+        ("Sample and versions", _details(probe, names, details)),
+    ]
+    header = joined(tag("h1", title), tag("p", probe.verdict, class_="verdict"), _tiles(probe))
+    return document(title, header, sections, drawings=[ways, curve])
+
+
+def _tiles(probe: Probe) -> Html:
+    way = probe.way(probe.recommended)
+    figures = [("Recommended", way.name, f"{percent(way.share)} of what embedding again gives")]
+    for name, estimate in (("Recall@10", way.recall), ("MRR", way.mrr)):
+        if estimate is not None:
+            ends = f"95 %: {rounded(estimate.low, 2)} to {rounded(estimate.high, 2)}"
+            figures.append((name, rounded(estimate.value, 2), ends))
+    figures.append(("Forecast for", f"{probe.size:,}", f"items, from {probe.n_items:,}"))
+    return tiles(figures)
+
+
+def _ways(probe: Probe, asked: bool, drawing: Drawing) -> Html:
+    what = "MRR on your queries" if asked else "recall of the new model's ten nearest neighbours"
+    caption = (
+        f"Each dot is the {what}, forecast for {probe.size:,} items, with its 95 % interval; the recommended way "
+        "is orange and bold. No item was judged by a map that was fitted on it."
+    )
+    columns: dict[str, Callable[[Way], Estimate | None]] = {"recall@10": lambda way: way.recall}
+    if asked:
+        columns |= {"MRR": lambda way: way.mrr, "nDCG@10": lambda way: way.ndcg}
+    rows = [[way.name, *(_shown(value(way)) for value in columns.values()), percent(way.share)] for way in probe.ways]
+    best = [place for place, way in enumerate(probe.ways) if way.name == probe.recommended]
+    label = f"Forecasts for {probe.size:,} items with 95 % intervals"
+    return joined(
+        figure(drawing, caption),
+        table(["way out", *columns, "of embedding again"], rows, label=label, best=best),
+        tag(
+            "p",
+            "“Score again” means that the new model embeds the first items that were found and ranks them anew. Recall "
+            "counts which of the new model's own ten nearest neighbours are found; MRR and nDCG need queries whose "
+            "answers are known.",
+            class_="note",
+        ),
+    )
+
+
+def _curve(probe: Probe, drawing: Drawing) -> Html:
+    last, more = probe.curve[-3], probe.curve[-1]
+    told = (
+        f"With {last[0]:,} pairs, {_MAPS[probe.map]} keeps {percent(last[1])} of the ten nearest neighbours in the "
+        f"sample; expect {percent(more[1])} with {more[0]:,}."
+    )
+    caption = (
+        "If the curve still rises, embedding a larger sample with both models improves the map. The dashed part is "
+        "continued from the measured one. These are shares in the sample; in a larger collection they are lower."
+    )
+    return joined(tag("p", told), figure(drawing, caption))
+
+
+def _clusters(probe: Probe) -> Html:
+    if not probe.clusters:
+        return tag("p", "This part is left out: the sample is too small to be divided.", class_="note")
+    rows = [
+        [joined(*_separated([tag("bdi", each) for each in cluster.examples])), f"{cluster.n_items:,}",
+         percent(cluster.recall)]
+        for cluster in probe.clusters
+    ]  # fmt: skip
+    return joined(
+        tag("p", "The items of the sample were divided into groups by meaning. Converting works worst in these."),
+        table(["typical items", "items", "neighbours kept"], rows, label="Groups that are converted worst"),
+    )
+
+
+def _details(probe: Probe, names: tuple[str, str], details: Mapping[str, str]) -> Html:
+    rows = [
+        ("Models", f"{names[0]}, {names[1]}"),
+        ("Sample", f"{probe.n_items:,} items and {probe.n_queries:,} queries"),
+        ("Collection", f"{probe.size:,} items"),
+        ("Map", _MAPS[probe.map]),
+        *details.items(),
+        ("Versions", versions()),
+    ]
+    return summary(rows, label="What was measured, and with what")
+
+
+def _draw_ways(figure: Any, probe: Probe, asked: bool) -> None:
+    ways, axes = _drawn_ways(probe, asked), figure.add_subplot()
+    chosen = [name == probe.recommended for name, _ in ways]
+    intervals(axes, [(name, *estimate) for name, estimate in ways], [TARGET if each else SOURCE for each in chosen])
+    for label, each in zip(axes.get_yticklabels(), chosen, strict=True):
+        label.set_fontweight("bold" if each else "normal")
+    axes.set(xlabel="MRR" if asked else "recall@10", xlim=(0, 1.02))
+    tidy(axes)
+
+
+def _drawn_ways(probe: Probe, asked: bool) -> list[tuple[str, Estimate]]:
+    figures = ((way.name, way.mrr if asked else way.recall) for way in probe.ways)
+    return [(name, estimate) for name, estimate in figures if estimate is not None]
+
+
+def _draw_curve(figure: Any, probe: Probe) -> None:
+    axes = figure.add_subplot()
+    counts, shares = zip(*probe.curve, strict=True)
+    axes.plot(counts[:-2], shares[:-2], "o-", color=SOURCE, linewidth=1.6, markersize=5)
+    axes.plot(counts[-3:], shares[-3:], "--", color=MUTED, linewidth=1.4)
+    axes.plot(counts[-2:], shares[-2:], "o", color=MUTED, markersize=5, markerfacecolor="none")
+    axes.set(xscale="log", xlabel="pairs that the map was fitted on", ylabel="recall@10", ylim=(0, 1.02))
+    axes.minorticks_off()
+    axes.set(xticks=counts)
+    axes.set_xticklabels([f"{count:,}" for count in counts])
+    tidy(axes, grid="y")
+
+
+def _shown(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return rounded(None)
+    return f"{rounded(estimate.value)} ({rounded(estimate.low, 2)} to {rounded(estimate.high, 2)})"
+
+
+def _separated(parts: list[Html]) -> list[str]:
+    return [each for part in parts for each in (part, " · ")][:-1]
