@@ -47,7 +47,7 @@ def make(folder: Path) -> None:
 
 def convert(folder: Path, sink: str) -> None:
     """Start a conversion, or go on with one, and note every fragment that is written whole."""
-    write = _outputs._Files.write
+    write = _outputs.PathSink.write
 
     def noted(self, fragment, batches):
         checksum = write(self, fragment, batches)
@@ -55,7 +55,7 @@ def convert(folder: Path, sink: str) -> None:
             log.write(fragment.name + "\n")
         return checksum
 
-    _outputs._Files.write = noted
+    _outputs.PathSink.write = noted
     place = str(folder) + "/" + sink
     try:
         if (folder / f"{sink.rstrip('/')}.migration.json").exists():
@@ -65,7 +65,7 @@ def convert(folder: Path, sink: str) -> None:
             conversion = Conversion.start(folder / "model.fipp", old, place, fragment_rows=FRAGMENT)
         conversion.run()
     finally:
-        _outputs._Files.write = write
+        _outputs.PathSink.write = write
 
 
 class Moments:

@@ -31,7 +31,6 @@ from fipp.stores import (
     matrix_of,
     open_sink,
     open_source,
-    rows_of,
     vector_column,
 )
 
@@ -167,7 +166,7 @@ class Conversion:
 
     def _check_first_rows(self) -> None:
         """Refuse vectors that the model was not made for, before anything is written."""
-        with closing(rows_of(self.source, self.manifest.fragment_rows)) as batches:
+        with closing(self.source.batches()) as batches:
             for batch in batches:
                 matrix, _ = matrix_of(batch.column(self.manifest.column), f"the column {self.manifest.column!r}")
                 if len(matrix):

@@ -23,7 +23,6 @@ from fipp.stores import (
     matrix_of,
     open_source,
     pyarrow,
-    rows_of,
     usual_column,
     vector_column,
 )
@@ -115,7 +114,7 @@ def _candidates(
     steps = Steps(progress, store.count())
     held: list[tuple[Any, NDArray[np.float64]]] = []
     bound, first = 1.0, 0
-    for batch in rows_of(store):
+    for batch in store.batches():
         # Every row gets a random number, and those with the smallest stay: the choice does not depend on the batches.
         drawn = rng.random(len(batch))
         rows = np.flatnonzero((drawn < bound) & _filled(batch.column(columns[2])))

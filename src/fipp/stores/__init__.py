@@ -15,6 +15,6 @@ from fipp.stores._columns import (
     vector_type,
 )
 from fipp.stores._open import open_sink, open_source
-from fipp.stores._store import BATCH_ROWS, FRAGMENT_ROWS, Fragment, Key, Sink, Store, pyarrow, rows_of
+from fipp.stores._store import BATCH_ROWS, FRAGMENT_ROWS, Fragment, Key, Sink, Store, pyarrow
 
 __all__ = ["Fragment", "Sink", "Store", "open_sink", "open_source"]

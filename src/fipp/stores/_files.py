@@ -12,7 +12,7 @@ from typing import Any
 from fipp.exceptions import FippError
 from fipp.io import explained
 from fipp.stores._matrices import MATRICES, FileKind
-from fipp.stores._store import BATCH_ROWS, Fragment, pyarrow
+from fipp.stores._store import BATCH_ROWS, Fragment, pyarrow, scanned
 
 _STREAM_BYTES = 1 << 20
 
@@ -68,6 +68,10 @@ class FileStore:
                 yield fragment, batch
             if fragment.rows == 0:
                 yield fragment, pyarrow().RecordBatch.from_pylist([], schema)
+
+    def batches(self) -> Generator[Any, None, None]:
+        """Yield all rows as record batches."""
+        return scanned(self)
 
     def close(self) -> None:
         """Do nothing: a file is open only while it is read."""

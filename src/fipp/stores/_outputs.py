@@ -17,7 +17,7 @@ from fipp.stores._store import Fragment, Store, digest_of_file, pyarrow
 from fipp.stores._writers import check_writable, write_rows
 
 
-class _Files:
+class PathSink:
     """What a folder and a file share: fragments are collected beside the place, and a name may be a link to it."""
 
     copies = 1
@@ -112,7 +112,7 @@ class _Files:
         """Do nothing: a file is open only while it is written."""
 
 
-class FolderSink(_Files):
+class FolderSink(PathSink):
     """A folder with one file per fragment, of the same kind as the source's files, or Parquet."""
 
     def open(self, schema: Any, source: Store) -> None:
@@ -139,7 +139,7 @@ class FolderSink(_Files):
         yield from KINDS[self.suffix].batches(self._piece(self.path, fragment.name), 0)
 
 
-class FileSink(_Files):
+class FileSink(PathSink):
     """One file, which is put together from the fragments at the end."""
 
     copies = 2
