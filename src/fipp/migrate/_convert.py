@@ -82,7 +82,7 @@ class Conversion:
             raise FippError(f"the model {manifest.model} is not the one that the conversion was started with")
         self._map = _map_of(manifest.model, manifest.model_checksum)
         self.converter = BatchConverter(self._map.transform, manifest.column, manifest.dtype)
-        self.sink: Sink = open_sink(manifest.sink, key=manifest.key)
+        self.sink: Sink = open_sink(manifest.sink, key=manifest.key, column=manifest.column)
         source = manifest.source
         if manifest.state == "switched":
             source = self.sink.original(source, manifest.name, manifest.before)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import warnings
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,8 @@ from fipp.stores import (
 _CANDIDATES = 10
 _ITEMS_PER_CLUSTER = 20
 _MOST_CLUSTERS = 200
+PAYLOAD = "payload"
+"""The column with all other fields of a point, as JSON, in stores without columns."""
 
 
 def draw(
@@ -81,7 +85,7 @@ def draw(
         schema = store.schema()
         vectors = vector_column(schema, column, store=str(source))
         ids = usual_column(schema, ID_NAMES, id_column or store.key, store=str(source))
-        texts = usual_column(schema, TEXT_NAMES, text_column, store=str(source))
+        texts = _text_column(schema, text_column, str(source))
         pool = _candidates(store, _CANDIDATES * n, (ids, texts, vectors), random_state, progress)
     if not len(pool):
         raise FippError(f"{source} has no row with a vector")
@@ -99,6 +103,27 @@ def write_sample(table: Any, folder: str | os.PathLike[str]) -> Path:
     with atomic_path(path) as temporary:
         pyarrow("pyarrow.parquet").write_table(table, str(temporary))
     return path
+
+
+def _text_column(schema: Any, given: str | None, store: str) -> str | None:
+    """Return the column of texts; one whose values are JSON is followed by a dot and the name of a field, if given."""
+    whole, dot, _ = (given or "").partition(".")
+    if dot and given not in schema.names and usual_column(schema, (), whole, store=store):
+        return given
+    found = usual_column(schema, TEXT_NAMES, given, store=store)
+    return PAYLOAD if found is None and PAYLOAD in schema.names else found
+
+
+def _texts(part: Any, name: str) -> Any:
+    """Return a column of texts, or a field of JSON: the one that was named, or the first with a usual name."""
+    arrow = pyarrow()
+    whole, dot, field = name.partition(".")
+    if name in part.schema.names and name != PAYLOAD:
+        return part.column(name)
+    values = [json.loads(text) if text else {} for text in part.column(whole).cast(arrow.string()).to_pylist()]
+    names = (field,) if dot else TEXT_NAMES
+    found = [next((value[each] for each in names if each in value), None) for value in values]
+    return arrow.array([None if text is None else str(text) for text in found], arrow.string())
 
 
 def _candidates(
@@ -141,7 +166,7 @@ def _chosen(batch: Any, rows: NDArray[np.int64], columns: tuple[str | None, str 
     part = batch.take(arrow.array(rows))
     found = {"id": arrow.array(first + rows) if ids is None else part.column(ids)}
     if texts is not None:
-        found["text"] = part.column(texts)
+        found["text"] = _texts(part, texts)
     matrix, valid = matrix_of(part.column(vectors), vectors)
     kind = arrow.list_(arrow.from_numpy_dtype(matrix.dtype), matrix.shape[1])
     return arrow.table({**found, "vector": column_of(matrix, valid, kind)})
@@ -164,9 +189,13 @@ def _spread(X: NDArray[np.float32], n: int, random_state: int) -> NDArray[np.int
     if len(X) <= n:
         return np.arange(len(X))
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
     k = max(1, min(_MOST_CLUSTERS, n // _ITEMS_PER_CLUSTER))
-    labels = KMeans(k, n_init=1, max_iter=20, random_state=random_state).fit_predict(X)
+    with warnings.catch_warnings():
+        # Equal vectors make fewer clusters, which is as good.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = KMeans(k, n_init=1, max_iter=20, random_state=random_state).fit_predict(X)
     rng = np.random.default_rng(random_state)
     members = [rng.permutation(np.flatnonzero(labels == label)) for label in range(k)]
     members = [part for part in members if len(part)]

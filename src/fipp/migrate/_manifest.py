@@ -46,7 +46,12 @@ class Manifest:
     def load(cls, path: Path) -> Manifest:
         """Read a manifest; raise a FippError if it is not one."""
         if not path.exists():
-            raise FippError(f"no conversion is known: there is no manifest {path}")
+            raise FippError(
+                f"no conversion is known: there is no manifest {path}. For a database it is in the folder where the "
+                "conversion was started, unless --manifest named another place"
+                if path.parent == Path()
+                else f"no conversion is known: there is no manifest {path}"
+            )
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             version = content.pop("format")

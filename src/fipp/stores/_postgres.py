@@ -221,6 +221,7 @@ class PostgresStore:
 
         A fragment is planned and read in one transaction, which ends when the next one is asked for.
         """
+
         def look(name: str, after: Key, last: Key) -> Fragment | None:
             self.database.end()
             found = self._last_of(after, rows) if last is None else last
@@ -325,4 +326,3 @@ class PostgresStore:
 def identifier(collection: str) -> Any:
     """Return ``table`` or ``schema.table`` as an identifier of SQL."""
     return psycopg("psycopg.sql").Identifier(*collection.split("."))
-
