@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
-from fipp.io import atomic_path
+from fipp.io import atomic_path, explain_failure
 from fipp.linalg import unit_rows
 from fipp.migrate._tables import OLD
 from fipp.stores import (
@@ -22,6 +22,7 @@ from fipp.stores import (
     TEXT_NAMES,
     Store,
     column_of,
+    is_within,
     matrix_of,
     open_source,
     pyarrow,
@@ -87,19 +88,26 @@ def draw(
         ids = usual_column(schema, ID_NAMES, id_column or store.key, store=str(source))
         texts = _text_column(schema, text_column, str(source))
         pool = _candidates(store, _CANDIDATES * n, (ids, texts, vectors), random_state, progress)
-    if not len(pool):
-        raise FippError(f"{source} has no row with a vector")
     matrix, _ = matrix_of(pool.column("vector").combine_chunks(), str(source))
     chosen = _spread(unit_rows(matrix.astype(np.float32)), n, random_state)
     return pool.take(pyarrow().array(chosen))
 
 
-def write_sample(table: Any, folder: str | os.PathLike[str]) -> Path:
-    """Write what `draw` returned to a folder, as the file that `PairedSample.load` looks for; return its path."""
+def sample_path(folder: str | os.PathLike[str], source: str | os.PathLike[str] | None = None) -> Path:
+    """Return the file of a sample in a folder; refuse one that is there, or that would belong to the source."""
     path = Path(folder, OLD)
     if path.exists():
         raise FippError(f"{path} exists already: choose another folder, or remove it")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if source is not None and is_within(path, os.fspath(source)):
+        raise FippError(f"{path} would be a part of {source} itself: choose a folder outside")
+    return path
+
+
+def write_sample(table: Any, folder: str | os.PathLike[str]) -> Path:
+    """Write what `draw` returned to a folder, as the file that `PairedSample.load` looks for; return its path."""
+    path = sample_path(folder)
+    with explain_failure(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as temporary:
         pyarrow("pyarrow.parquet").write_table(table, str(temporary))
     return path
@@ -142,22 +150,23 @@ def _candidates(
     for batch in store.batches():
         # Every row gets a random number, and those with the smallest stay: the choice does not depend on the batches.
         drawn = rng.random(len(batch))
-        rows = np.flatnonzero((drawn < bound) & _filled(batch.column(columns[2])))
-        held.append((_chosen(batch, rows, columns, first), drawn[rows]))
+        rows = _filled(batch.column(columns[2]), np.flatnonzero(drawn < bound))
+        if len(rows):
+            held.append((_chosen(batch, rows, columns, first), drawn[rows]))
         first += len(batch)
         steps(len(batch))
         if sum(len(part) for _, part in held) > 2 * size:
             held, bound = _smallest(held, size)
+    if not held:
+        raise FippError(f"{store.address} has no row with a vector")
     held, _ = _smallest(held, size)
     return arrow.concat_tables([part for part, _ in held])
 
 
-def _filled(column: Any) -> NDArray[np.bool_]:
-    """Return which rows have a vector that is not zero."""
-    matrix, valid = matrix_of(column, "the column of vectors")
-    filled = valid.copy()
-    filled[valid] = matrix.any(axis=1)
-    return filled
+def _filled(column: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return those of the rows that have a vector with a direction: not zero, and without NaN."""
+    matrix, valid = matrix_of(column.take(pyarrow().array(rows)), "the column of vectors")
+    return rows[valid][np.isfinite(matrix).all(axis=1) & matrix.any(axis=1)]
 
 
 def _chosen(batch: Any, rows: NDArray[np.int64], columns: tuple[str | None, str | None, str], first: int) -> Any:
@@ -175,12 +184,9 @@ def _chosen(batch: Any, rows: NDArray[np.int64], columns: tuple[str | None, str 
 def _smallest(held: list[tuple[Any, NDArray[np.float64]]], size: int) -> tuple[list[Any], float]:
     """Keep the ``size`` rows with the smallest numbers, in their order; return them and the largest of the numbers."""
     arrow = pyarrow()
-    drawn = np.concatenate([part for _, part in held] or [np.empty(0)])
+    drawn = np.concatenate([part for _, part in held])
     kept = np.sort(np.argsort(drawn, kind="stable")[:size])
-    filled = [table for table, _ in held if len(table)]
-    if not filled:
-        return [], 1.0
-    table = arrow.concat_tables(filled).take(arrow.array(kept)).combine_chunks()
+    table = arrow.concat_tables([part for part, _ in held]).take(arrow.array(kept)).combine_chunks()
     return [(table, drawn[kept])], float(drawn[kept].max(initial=0.0)) if len(kept) == size else 1.0
 
 

@@ -89,5 +89,10 @@ def open_sink(address: str, *, key: str | None = None, column: str | None = None
     raise FippError(f"there is no store {parsed.scheme}://: give {_KNOWN}")
 
 
+def is_within(path: Path, address: str) -> bool:
+    """Return whether a file that is written to a path would belong to a store."""
+    return parse_address(address) is None and not _is_lance(address) and FileStore(address).holds(path)
+
+
 def _is_lance(address: str) -> bool:
     return Path(address).suffix.lower() == LANCE
