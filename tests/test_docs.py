@@ -7,6 +7,7 @@ import shutil
 import tomllib
 from contextlib import redirect_stdout
 from fnmatch import fnmatchcase
+from importlib import import_module
 from itertools import pairwise
 
 import pytest
@@ -182,7 +183,8 @@ def test_every_reason_for_not_running_a_command_is_needed():
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_link_to_a_file_leads_somewhere(name):
-    for link in re.findall(r"\]\((?!https?:)([^)#]+)", PAGES[name].read_text(encoding="utf-8")):
+    prose = re.sub(r"^```.*?^```", "", PAGES[name].read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)", prose):
         # The reference is written when the site is built, which checks links too.
         assert (PAGES[name].parent / link).exists() or "reference/" in link, f"{name} links to {link}"
 
@@ -194,3 +196,18 @@ def test_the_page_for_documents_does_not_speak_of_words():
 def test_the_tests_that_the_page_of_promises_names_exist():
     named = re.findall(r"`(tests/[^`]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
     assert len(named) > 10 and [name for name in named if not (ROOT / name).is_file()] == []
+
+
+def test_the_code_that_the_page_of_the_mathematics_names_exists():
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    fitted = fipp.FIPP(solver="sgd", n_steps=2, self_learning=5).fit(X, X[:, :3], [(i, i) for i in range(30)])
+    rooms = {name: import_module(f"fipp.{name}") for name in ("linalg", "preprocess", "retrieve", "evaluate")}
+    rooms |= {name: import_module(f"fipp.aligners.{name}") for name in ("_solvers", "_appendix_c", "_fipp_reference")}
+    rooms |= {"FIPP": fitted, "Alignment": fipp.Alignment, "Vectors": fipp.Vectors, "Lexicon": fipp.Lexicon}
+    page = PAGES["docs/mathematics.md"].read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)\.(\w+)`", page))
+    assert len(named) > 50
+    assert [f"{room}.{name}" for room, name in sorted(named) if room != "fipp" and not hasattr(rooms[room], name)] == []
+    assert {name for room, name in named if room == "FIPP"} > {
+        f"{name}_" for name in ("map", "kept_fraction", "weights", "pairs")
+    }
