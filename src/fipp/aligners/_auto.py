@@ -35,10 +35,11 @@ class Auto(WrappingAligner):
 
     First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. If the seed
     is noisy, the best of them is tried without the pairs that look wrong. It is tried with self-learning, in which
-    found pairs count less than known ones or as much; then with its map refined by `Ranking`, with and without the
-    found pairs if neither is clearly better, and with local corrections. The mean reciprocal rank of held-out words by cosine and by CSLS decides; neither of the two may pay
-    for the other, and self-learning and leaving out pairs must be better by a standard error of the difference; with
-    fewer pairs than dimensions, self-learning is taken unless it is worse by that much.
+    found pairs count less than known ones or as much; then with its map refined by `Ranking`, with and without found
+    pairs if neither is clearly better; then with local corrections. The mean reciprocal rank of held-out words by
+    cosine and by CSLS decides; neither of the two may pay for the other, and self-learning and leaving out pairs must
+    be better by a standard error of the difference; with fewer pairs than dimensions, self-learning is taken unless it
+    is worse by that much.
     Candidates that are clearly behind on some of the held-out words are not tried on the others. The chosen method is
     fitted again on the whole seed. With fewer than 200 source words, none can be held out: `SelfLearning` with a few
     steps of ranking is used. It begins with the known pairs or, if what it finds from them may not hold together, with
