@@ -26,7 +26,7 @@ _Manifest = Annotated[
     Option(
         metavar="FILE",
         help="Where progress is recorded.",
-        show_default="SINK.migration.json; for a database, in the current folder",
+        show_default="SINK.migration.jsonl; for a database, in the current folder",
     ),
 ]
 
