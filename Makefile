@@ -7,7 +7,7 @@ TORCH ?= torch==2.13.0
 # A test runs on each core; threads of several tests that wait for each other would take longer.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test floor lint docs results clean help
+.PHONY: demo test floor lint docs results package clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -34,6 +34,14 @@ docs: .venv/dev  ## build the documentation as a site in build/site
 
 results: .venv/dev  ## write all tables and figures of the docs; RUN=1 measures first, RUN="auto fit" some, AGAIN=1 anew
 	$(BIN)/python benchmarks/results.py $(if $(RUN),--run $(patsubst 1,all,$(RUN))) $(if $(AGAIN),--again)
+
+package: .venv/dev  ## build the wheel and the source archive, check both, and run the demo from the wheel in an empty environment
+	rm -rf dist build/empty
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet "$$(ls dist/*.whl)[plot]"
+	cd build && empty/bin/fipp demo
 
 clean:
 	rm -rf .venv .venv-floor demo-output build dist

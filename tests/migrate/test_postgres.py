@@ -2,18 +2,17 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from postgres import postgres
 
 psycopg = pytest.importorskip("psycopg")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -31,22 +30,8 @@ KEYS = {"bigint": "row * 3", "text": "'doc ' || row", "uuid": "md5(row::text)::u
 
 @pytest.fixture(scope="session")
 def server():
-    """Start PostgreSQL with pgvector in a folder of its own, and stop it at the end."""
-    folder = tempfile.mkdtemp(prefix="fipp-pg-")
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        patch.setenv("XDG_RUNTIME_DIR", folder)
-        pgserver = pytest.importorskip("pgserver", reason="pgserver, which carries PostgreSQL, cannot be installed")
-        try:
-            running = pgserver.get_server(f"{folder}/data", cleanup_mode="stop")
-        except Exception as error:
-            pytest.skip(f"PostgreSQL cannot be started here: {error}")
-    place = running.get_uri().replace("postgres:@", "postgres@")
-    with psycopg.connect(place) as connection:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    yield place
-    running.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
+    with postgres() as place:
+        yield place
 
 
 @pytest.fixture
