@@ -31,6 +31,7 @@ NOT_RUN = {
     "fipp reproduce documents *": "the corpus is not public; tests/cli/test_cli_reproduce.py has a small one",
     "fipp reproduce inference *": "the corpora need a network; tests/cli/test_cli_reproduce.py has small ones",
     "fipp reproduce xling vectors/ xling/*": "it runs for hours; tests/cli/test_cli_reproduce_xling.py has small data",
+    "fipp migrate * *://*": "it needs a database; tests/migrate start PostgreSQL and a local Qdrant",
     "* --dask tcp:*": "it needs a cluster; tests/test_cluster.py starts one",
     "FIPP_DEVICE=cuda *": "it needs a GPU",
 }
