@@ -7,6 +7,8 @@ import pytest
 from explored import HOSTILE, new_session, prepared, serving, small_space
 
 import fipp
+from fipp.aligners import pair_cosines
+from fipp.explore import Session
 
 
 def test_translations_are_those_of_the_library_for_both_models_directions_and_retrievals(client):
@@ -78,6 +80,18 @@ def test_seed_pairs_nearby_show_what_the_filter_kept(client):
     assert (seeds[0]["source"], seeds[0]["target"], seeds[0]["state"]) == ("word20", "mot20", "given")
     assert seeds[0]["kept"] == pytest.approx(kept[20])
     assert len(seeds) == 6
+
+
+def test_the_most_suspicious_seed_pairs_are_those_of_the_library_and_few_pairs_are_not_judged(client):
+    source, target, seed, _ = small_space()
+    found = pair_cosines(source.matrix, target.matrix, seed.lookup(source, target).rows)
+    answer = client.get("/api/suspects", params={"k": 3}).json()
+    assert (answer["seeds"][0]["source"], answer["seeds"][0]["target"]) == ("word200", "mot250")
+    assert [each["cosine"] for each in answer["seeds"]] == pytest.approx(np.sort(found.cosines)[:3], abs=6e-5)
+    assert answer["suspicious"] == found.suspicious.sum()
+    few = fipp.align(source, target, seed.head(20), "fipp")
+    with serving(Session(few)) as other:
+        assert other.get("/api/suspects").json() == {"seeds": [], "suspicious": 0}
 
 
 @pytest.mark.parametrize(

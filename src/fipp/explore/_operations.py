@@ -63,7 +63,7 @@ _SCORE = _or_null(
         }
     )
 )
-_VOCABULARY = _object({"name": _TEXT, "words": _COUNT})
+_VOCABULARY = _object({"name": _TEXT, "words": _COUNT, "examples": _list(_TEXT)})
 _STATUS = _object(
     {
         "source": _VOCABULARY,
@@ -171,6 +171,10 @@ OPERATIONS = (
     Operation(
         "seeds", "GET", "/api/seeds", "Seed pairs near a word, and how much of them the filter kept.",
         _object({"seeds": _list(_SEED)}), **_OF_A_WORD,
+    ),
+    Operation(
+        "suspects", "GET", "/api/suspects", "The seed pairs that look most wrong, and how many are suspicious.",
+        _object({"seeds": _list(_SEED), "suspicious": _COUNT}), {"k": _K},
     ),
     Operation(
         "edit", "POST", "/api/edit", "Mark a seed pair as wrong, restore it, add a pair, or correct one.",

@@ -20,6 +20,7 @@ from fipp.io import atomic_path
 SOURCE, TARGET, THIRD, FOURTH = "#1b63b5", "#c24a08", "#0b7a66", "#7d4fb3"
 PAPER, PANEL, INK, MUTED, LINE, RULE = "#ffffff", "#f5f7f9", "#20262d", "#5a646e", "#b9c0c8", "#dfe4e9"
 DPI, FONT = 160, 9.5
+PRINT_DPI = 300
 FORMATS = ("png", "pdf", "svg")
 
 _MISSING = re.compile(r"Glyph (\d+) .*missing from")
@@ -54,7 +55,9 @@ def plain(text: str) -> str:
 
 
 @contextmanager
-def drawing(path: str | os.PathLike[str], size: tuple[float, float], **options: Any) -> Iterator[Any]:
+def drawing(
+    path: str | os.PathLike[str], size: tuple[float, float], *, dpi: int = DPI, **options: Any
+) -> Iterator[Any]:
     """Yield a figure of this size in inches, and write it as PNG, PDF or SVG, as a whole or not at all.
 
     The end of the file name decides the format.
@@ -66,7 +69,7 @@ def drawing(path: str | os.PathLike[str], size: tuple[float, float], **options: 
         _finish_labels(figure)
         # To memory first: on a full disk, matplotlib's PDF fails with an error that says nothing about the disk.
         written = io.BytesIO()
-        figure.savefig(written, format=format, dpi=DPI, metadata=_NO_DATE.get(format))
+        figure.savefig(written, format=format, dpi=dpi, metadata=_NO_DATE.get(format))
         with atomic_path(path) as temporary:
             temporary.write_bytes(written.getvalue())
 
