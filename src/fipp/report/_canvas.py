@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import re
 import warnings
@@ -23,6 +24,12 @@ DPI, FONT = 160, 9.5
 PRINT_DPI = 300
 FORMATS = ("png", "pdf", "svg")
 
+# Fonts that have what matplotlib's own lacks; those that are installed are used for such characters.
+_FURTHER_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans CJK KR", "PingFang SC", "Hiragino Sans", "Microsoft YaHei",
+    "WenQuanYi Zen Hei", "Droid Sans Fallback", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari",
+    "Noto Sans Bengali", "Noto Sans Thai", "Arial Unicode MS",
+)  # fmt: skip
 _MISSING = re.compile(r"Glyph (\d+) .*missing from")
 _SHOWN = 5
 # Text stays text, and the same figure always has the same bytes.
@@ -109,9 +116,19 @@ def _new_figure(size: tuple[float, float], options: dict[str, Any]) -> Any:
     return figure
 
 
-def _settings() -> Any:
-    """Return a context with our settings; never TeX, which would run the words."""
-    return matplotlib("style").context(_SETTINGS)
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Draw with our settings; never TeX, which would run the words. Fonts that have no normal weight are no news."""
+    manager, logger = matplotlib("font_manager").fontManager, logging.getLogger("matplotlib.font_manager")
+    families = list(require("matplotlib", "drawing", extra="plot").rcParams["font.family"])
+    families += sorted(set(_FURTHER_FONTS) & set(manager.get_font_names()), key=_FURTHER_FONTS.index)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with matplotlib("style").context({**_SETTINGS, "font.family": families}):
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 @contextmanager
