@@ -7,7 +7,7 @@ TORCH ?= torch==2.13.0
 # A test runs on each core; threads of several tests that wait for each other would take longer.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint docs results clean help
+.PHONY: demo test floor lint docs results package clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -17,6 +17,11 @@ demo: .venv/demo  ## align the bundled English and French vectors and show trans
 
 test: .venv/dev lint  ## check style and types, run every test, every docstring and every code block of the README
 	$(ONE_THREAD) $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal
+
+floor: .venv-floor/bin/python  ## run every test with the oldest versions of the dependencies that pyproject.toml allows
+	$(PYTHON) scripts/floor_versions.py | grep -v ^torch > .venv-floor/floor.txt
+	.venv-floor/bin/python -m pip install --quiet --constraint .venv-floor/floor.txt --editable '.[test,ann]'
+	$(ONE_THREAD) .venv-floor/bin/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal
 
 lint: .venv/dev  ## style and types
 	$(BIN)/ruff check .
@@ -30,12 +35,20 @@ docs: .venv/dev  ## build the documentation as a site in build/site
 results: .venv/dev  ## write all tables and figures of the docs; RUN=1 measures first, RUN="auto fit" some, AGAIN=1 anew
 	$(BIN)/python benchmarks/results.py $(if $(RUN),--run $(patsubst 1,all,$(RUN))) $(if $(AGAIN),--again)
 
-clean:
-	rm -rf .venv demo-output build dist
+package: .venv/dev  ## build the wheel and the source archive, check both, and run the demo from the wheel in an empty environment
+	rm -rf dist build/empty
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet "$$(ls dist/*.whl)[plot]"
+	cd build && empty/bin/fipp demo
 
-.venv/bin/python:
+clean:
+	rm -rf .venv .venv-floor demo-output build dist
+
+%/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("fipp needs Python 3.11 or newer: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $*
 
 .venv/demo: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[plot]'

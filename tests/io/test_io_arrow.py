@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from io_samples import MATRIX, VECTORS, WORDS
 
 from fipp.exceptions import FippError
 from fipp.io import Vectors
+from io_samples import MATRIX, VECTORS, WORDS
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")

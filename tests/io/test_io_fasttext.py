@@ -7,11 +7,11 @@ import subprocess
 
 import numpy as np
 import pytest
-from io_samples import MATRIX, WORDS, fasttext, fasttext_bytes
 
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import SubwordVectors, Vectors
 from fipp.io._ngrams import character_ngrams
+from io_samples import MATRIX, WORDS, fasttext, fasttext_bytes
 
 UNSEEN = ["cats", "čvoriće", "x", "unseen", "日本語", "naïve", "🦊fox"]
 

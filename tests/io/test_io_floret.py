@@ -4,11 +4,11 @@ import gzip
 
 import numpy as np
 import pytest
-from io_samples import WORDS, floret
 
 from fipp.exceptions import FippError
 from fipp.io import Vectors
 from fipp.io._ngrams import murmur3
+from io_samples import WORDS, floret
 
 # Published by others for MurmurHash3_x64_128: input, seed, and the two halves of the result.
 KNOWN = [

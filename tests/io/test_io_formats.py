@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
-from io_samples import MATRIX, SAMPLES, VECTORS, WORDS, WRITTEN
 
 from fipp.exceptions import FippError
 from fipp.io import SubwordVectors, Vectors
 from fipp.io._table import Table
+from io_samples import MATRIX, SAMPLES, VECTORS, WORDS, WRITTEN
 
 
 @pytest.mark.parametrize("suffix", WRITTEN)

@@ -6,11 +6,11 @@ from contextlib import suppress
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from io_samples import SAMPLES, WORDS, decoded_here
 
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Vectors
 from fipp.io.formats import _arrow
+from io_samples import SAMPLES, WORDS, decoded_here
 
 # Numbers that readers get wrong: the largest, the smallest, and those around zero.
 NUMBERS = [

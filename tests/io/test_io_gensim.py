@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from io_samples import MATRIX, VECTORS, WORDS
 
 from fipp.exceptions import FippError
 from fipp.io import SubwordVectors, Vectors
+from io_samples import MATRIX, VECTORS, WORDS
 
 
 @pytest.fixture

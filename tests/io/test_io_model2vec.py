@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from io_samples import MATRIX, VECTORS, WORDS, model2vec
 from safetensors.numpy import save_file
 
 from fipp.exceptions import FippError
 from fipp.io import Vectors
+from io_samples import MATRIX, VECTORS, WORDS, model2vec
 
 
 def write(folder, tokenizer, **tensors):

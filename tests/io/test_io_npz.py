@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from io_samples import MATRIX, VECTORS, WORDS
 
 from fipp.exceptions import FippError
 from fipp.io import Vectors
+from io_samples import MATRIX, VECTORS, WORDS
 
 
 def npy(array):

@@ -5,12 +5,12 @@ from importlib.resources import as_file, files
 
 import numpy as np
 import pytest
-from io_samples import MATRIX, VECTORS, WORDS
 from safetensors.numpy import load_file, save_file
 
 from fipp.datasets import load_demo
 from fipp.exceptions import FippError
 from fipp.io import Vectors
+from io_samples import MATRIX, VECTORS, WORDS
 
 JOINED = np.frombuffer("\n".join(WORDS).encode(), dtype=np.uint8)
 

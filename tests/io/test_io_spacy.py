@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from io_samples import MATRIX, VECTORS, WORDS, spacy, spacy_floret
 
 from fipp.exceptions import FippError
 from fipp.io import SubwordVectors, Vectors
 from fipp.io._budget import Budget
 from fipp.io.formats._spacy import parse_integer_map
+from io_samples import MATRIX, VECTORS, WORDS, spacy, spacy_floret
 
 
 def test_a_folder_is_read_without_spacy(tmp_path):

@@ -2,18 +2,17 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from postgres import postgres
 
 psycopg = pytest.importorskip("psycopg")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -31,22 +30,8 @@ KEYS = {"bigint": "row * 3", "text": "'doc ' || row", "uuid": "md5(row::text)::u
 
 @pytest.fixture(scope="session")
 def server():
-    """Start PostgreSQL with pgvector in a folder of its own, and stop it at the end."""
-    folder = tempfile.mkdtemp(prefix="fipp-pg-")
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        patch.setenv("XDG_RUNTIME_DIR", folder)
-        pgserver = pytest.importorskip("pgserver", reason="pgserver, which carries PostgreSQL, cannot be installed")
-        try:
-            running = pgserver.get_server(f"{folder}/data", cleanup_mode="stop")
-        except Exception as error:
-            pytest.skip(f"PostgreSQL cannot be started here: {error}")
-    place = running.get_uri().replace("postgres:@", "postgres@")
-    with psycopg.connect(place) as connection:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    yield place
-    running.cleanup()
-    shutil.rmtree(folder, ignore_errors=True)
+    with postgres() as place:
+        yield place
 
 
 @pytest.fixture
@@ -148,11 +133,11 @@ def test_a_table_goes_to_parquet_and_back(model, aligner, server, run, tmp_path)
 def test_killed_conversions_are_resumed_to_the_identical_table(model, aligner, server, run):
     fill(run)
     script = Path(__file__).with_name("collection_trials.py")
-    command = [sys.executable, script, model, f"{server}#docs", f"{server}#new", "5"]
+    command = [sys.executable, script, model, f"{server}#docs", f"{server}#new", "3"]
     code = {**os.environ, "PYTHONPATH": str(Path(fipp.__file__).parents[1])}
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=code)
     counts = json.loads(ran.stdout or "{}")
-    assert counts.get("kills") == 5, ran.stderr
+    assert counts.get("kills") == 3, ran.stderr
     assert counts["kills with fragments done"] > 0
     assert others(run, "new") == others(run, "docs") and is_converted(run, aligner)
     assert verify(Conversion.load(f"{server}#new")).is_right

@@ -76,7 +76,7 @@ class FIPP(BaseAligner):
         λ, the weight of the target's inner products; it is scaled by γ, as in the paper's appendix E.
     solver : {"linear", "eigen", "sgd"}, default="linear"
         ``"linear"`` minimises over linear maps X̃_s = X_s W, which is what every word gets in the end: one pass over
-        Gram tiles and one eigenproblem of dimension d1 (docs/linear-solver.md). ``"eigen"`` is the published route: the
+        Gram tiles and one eigenproblem of dimension d1 (docs/mathematics.md). ``"eigen"`` is the published route: the
         leading eigenvectors of the c×c matrix G*, then least squares for the other words. ``"sgd"`` is Adam on the
         objective itself, starting at X_s (appendix F), then least squares.
     rank : {"full", "target"} or int, default="full"

@@ -59,7 +59,7 @@ def use_device(device: str | None) -> Iterator[None]:
     --------
     >>> import numpy as np, fipp
     >>> X = np.random.default_rng(0).standard_normal((50, 5))
-    >>> with fipp.use_device("cpu"):
+    >>> with fipp.use_device(None):  # or "cuda"
     ...     aligner = fipp.FIPP().fit(X, X)
     """
     global _chosen
