@@ -1,6 +1,7 @@
 """The explorer's API: what it answers about words, and what it refuses."""
 
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -132,11 +133,14 @@ def test_a_list_by_csls_waits_until_it_is_prepared(monkeypatch):
         prepared(client)
 
 
-def test_no_answer_has_a_path_of_the_disk(tmp_path):
+def test_no_answer_has_a_path_of_the_disk(tmp_path, monkeypatch):
     with serving(new_session(folder=tmp_path / "gone")) as client:
         prepared(client)
         answers = [client.get("/api/status"), client.post("/api/save"), client.get("/api/openapi.json")]
         assert answers[1].status_code == 409
+        monkeypatch.setattr("fipp.explore._session.tempfile.TemporaryDirectory", lambda: nullcontext(tmp_path / "gone"))
+        answers.append(client.get("/api/export/model"))
+        assert answers[-1].status_code == 409
         assert all(str(tmp_path) not in json.dumps(answer.json()) for answer in answers)
 
 

@@ -194,9 +194,11 @@ OPERATIONS = (
     ),
     Operation(
         "dictionary", "GET", "/api/export/dictionary", "The edited seed dictionary.",
-        _TEXT, media="text/tab-separated-values",
+        _TEXT, media="text/tab-separated-values", failures=(409,),
     ),
-    Operation("model", "GET", "/api/export/model", "The model.", _FILE, media="application/octet-stream"),
+    Operation(
+        "model", "GET", "/api/export/model", "The model.", _FILE, media="application/octet-stream", failures=(409,),
+    ),
     Operation(
         "save", "POST", "/api/save", "Write dictionary and model to the folder that was given at the start.",
         _object({"saved": _list(_TEXT)}), failures=(409,),

@@ -210,11 +210,8 @@ class Session:
         """Write dictionary and model to the folder of the session, each whole or not at all; return their names."""
         if self.folder is None:
             raise ImpossibleError("no folder to save to was given when the explorer was started: use the downloads")
-        try:
-            for name in (DICTIONARY, MODEL):
-                self._write(self.folder / name)
-        except FippError as error:
-            raise ImpossibleError(str(error).replace(str(self.folder), "the folder")) from None
+        for name in (DICTIONARY, MODEL):
+            self._write(self.folder / name)
         return [DICTIONARY, MODEL]
 
     def close(self) -> None:
@@ -227,7 +224,10 @@ class Session:
                 thread.join()
 
     def _write(self, path: Path) -> None:
-        self.dictionary().save(path) if path.name == DICTIONARY else self.view.alignment.save(path)
+        try:
+            self.dictionary().save(path) if path.name == DICTIONARY else self.view.alignment.save(path)
+        except FippError as error:  # whoever asks need not know where this disk has what
+            raise ImpossibleError(str(error).replace(str(path.parent), "the folder")) from None
 
     def _refit(self, refit: Refit, pairs: list[Pair]) -> None:
         try:
