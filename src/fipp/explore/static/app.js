@@ -4,7 +4,7 @@
 const find = (id) => document.getElementById(id);
 const state = {
   side: "source", status: null, word: null, asked: 0, waiting: null, late: null, correcting: null, watching: null,
-  measured: null,
+  measured: null, right: new Set(),
 };
 const other = (side) => (side === "source" ? "target" : "source");
 
@@ -77,6 +77,7 @@ function showTranslation(answer) {
     element("div", { class: "lists" }, titled("h4", ["cosine"], ranked(model.cosine, there)),
       titled("h4", ["CSLS"], model.csls ? ranked(model.csls, there)
         : element("p", { class: "waiting" }, "is being prepared …"))))));
+  if (answer.word === state.word) showTicks();  // the same word as before, by a new model
   find("hint").hidden = true;
   find("near").hidden = answer.known;
   find("legend").hidden = !answer.known;
@@ -211,7 +212,7 @@ function seedRow(seed) {
   const actions = seed.state === "wrong"
     ? [element("button", { type: "button", "aria-label": `Restore ${named}`, onclick: act("restore") }, "Restore")]
     : [element("button", { type: "button", "aria-label": `Mark ${named} as wrong`, onclick: act("wrong") }, "Wrong"),
-      element("button", { type: "button", "aria-label": `Correct ${named}`, onclick: () => correct(seed) }, "Correct")];
+      element("button", { type: "button", "aria-label": `Change ${named}`, onclick: () => correct(seed) }, "Change")];
   const marks = seed.state === "given" ? [] : [" ", element("span", { class: "state" }, seed.state)];
   return element("tr", { class: seed.state },
     element("td", {}, wordNode(seed.source, "source"), " – ", wordNode(seed.target, "target"), ...marks),
@@ -239,9 +240,13 @@ function showSeeds(seeds, word, suspicious = 0) {
 
 function tick(seeds, word) {
   const here = state.side;
-  const right = new Set(seeds.filter((seed) => seed[here] === word && seed.state !== "wrong").map((seed) => seed[other(here)]));
+  state.right = new Set(seeds.filter((seed) => seed[here] === word && seed.state !== "wrong").map((seed) => seed[other(here)]));
+  showTicks();
+}
+
+function showTicks() {
   for (const each of document.querySelectorAll("#columns .go")) {
-    each.firstChild.classList.toggle("right", right.has(each.dataset.word));
+    each.firstChild.classList.toggle("right", state.right.has(each.dataset.word));
   }
 }
 
@@ -264,8 +269,8 @@ async function refreshSeeds() {
 
 function correct(seed) {
   state.correcting = seed;
-  find("add-title").textContent = seed ? "Correct a pair" : "Add a pair";
-  find("add-button").textContent = seed ? "Correct" : "Add";
+  find("add-title").textContent = seed ? "Change a pair" : "Add a pair";
+  find("add-button").textContent = seed ? "Change" : "Add";
   find("add-cancel").hidden = !seed;
   find("add-source").value = seed ? seed.source : "";
   find("add-target").value = seed ? seed.target : "";
