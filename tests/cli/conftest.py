@@ -17,6 +17,15 @@ from fipp.cli import app
 # All that is run here runs on one thread: several that wait for each other on busy cores take many times as long.
 
 
+class _Running(subprocess.Popen[str]):
+    """A process that a failed test does not wait for."""
+
+    def __exit__(self, kind: object, *details: object) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *details)  # type: ignore[arg-type]
+
+
 @pytest.fixture
 def space(tmp_path: Path) -> Space:
     return make_space(tmp_path)
@@ -52,7 +61,7 @@ def start() -> Callable[..., subprocess.Popen[str]]:
     """Return a function that starts the command and does not wait for it."""
 
     def invoke(*arguments: object) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        return _Running(
             command_line(*arguments),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -10,13 +10,15 @@ from fipp.cli import _demo
 from fipp.datasets import load_demo
 
 
-def test_the_demo_shows_translations_scores_and_pairs_and_writes_model_and_picture(execute, tmp_path):
+def test_the_demo_shows_translations_scores_and_pairs_and_writes_model_picture_and_report(execute, tmp_path):
     done = execute("demo", "--output", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
     assert "café" in done.stdout and "reine" in done.stdout
     assert "FIPP as published" in done.stdout and "Procrustes" in done.stdout and "CSLS" in done.stdout
     assert "Best P@1 by NN" in done.stdout and "most filtered" in done.stdout
     assert (tmp_path / "demo" / "en-fr.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "demo" / "en-fr.html").read_text(encoding="utf-8")
+    assert "en-fr.html" in done.stdout.splitlines()[-1] and "Alignment of English to French" in page
     aligner = Alignment.load(tmp_path / "demo" / "en-fr.fipp").aligner
     assert isinstance(aligner, Auto) and aligner.chosen_ in done.stdout and "held-out pairs" in done.stdout
 

@@ -15,11 +15,11 @@ def test_the_page_is_served_until_it_is_interrupted(aligned, start):
     saved = aligned.folder / "saved"
     saved.mkdir()
     arguments = aligned.model, aligned.source, aligned.target, "--test", aligned.test, "-o", saved, "--no-browser"
-    with start("explore", *arguments) as server:
+    with start("explore", *arguments, "--names", "English, French") as server:
         address = server.stdout.readline().strip()
         assert address.startswith("http://127.0.0.1:") and "token" not in address
         status = httpx.get(address + "api/status").json()
-        assert status["source"] == {"name": "e", "words": 300}
+        assert (status["source"]["name"], status["source"]["words"]) == ("English", 300)
         assert "fipp explore" in httpx.get(address).text
         assert httpx.get(address, headers={"host": "evil.example"}).status_code == 403
         assert httpx.post(address + "api/save").json() == {"saved": ["dictionary.tsv", "model.fipp"]}
@@ -56,6 +56,7 @@ def test_mistakes_are_one_line_and_exit_code_2(aligned, run):
             "cannot listen on": ["--port", taken.getsockname()[1]],
             "there is no file": ["--test", aligned.folder / "gone.tsv"],
             "is not": ["--second", aligned.seed],
+            "give two names": ["--names", "English"],
         }
         for reason, options in mistakes.items():
             result = run("explore", *given, *options)

@@ -1,12 +1,15 @@
 """The explorer's API: what it answers about words, and what it refuses."""
 
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from explored import HOSTILE, new_session, prepared, serving, small_space
 
 import fipp
+from fipp.aligners import pair_cosines
+from fipp.explore import Session
 
 
 def test_translations_are_those_of_the_library_for_both_models_directions_and_retrievals(client):
@@ -80,6 +83,18 @@ def test_seed_pairs_nearby_show_what_the_filter_kept(client):
     assert len(seeds) == 6
 
 
+def test_the_most_suspicious_seed_pairs_are_those_of_the_library_and_few_pairs_are_not_judged(client):
+    source, target, seed, _ = small_space()
+    found = pair_cosines(source.matrix, target.matrix, seed.lookup(source, target).rows)
+    answer = client.get("/api/suspects", params={"k": 3}).json()
+    assert (answer["seeds"][0]["source"], answer["seeds"][0]["target"]) == ("word200", "mot250")
+    assert [each["cosine"] for each in answer["seeds"]] == pytest.approx(np.sort(found.cosines)[:3], abs=6e-5)
+    assert answer["suspicious"] == found.suspicious.sum()
+    few = fipp.align(source, target, seed.head(20), "fipp")
+    with serving(Session(few)) as other:
+        assert other.get("/api/suspects").json() == {"seeds": [], "suspicious": 0}
+
+
 @pytest.mark.parametrize(
     ("params", "reason"),
     [
@@ -118,11 +133,14 @@ def test_a_list_by_csls_waits_until_it_is_prepared(monkeypatch):
         prepared(client)
 
 
-def test_no_answer_has_a_path_of_the_disk(tmp_path):
+def test_no_answer_has_a_path_of_the_disk(tmp_path, monkeypatch):
     with serving(new_session(folder=tmp_path / "gone")) as client:
         prepared(client)
         answers = [client.get("/api/status"), client.post("/api/save"), client.get("/api/openapi.json")]
         assert answers[1].status_code == 409
+        monkeypatch.setattr("fipp.explore._session.tempfile.TemporaryDirectory", lambda: nullcontext(tmp_path / "gone"))
+        answers.append(client.get("/api/export/model"))
+        assert answers[-1].status_code == 409
         assert all(str(tmp_path) not in json.dumps(answer.json()) for answer in answers)
 
 

@@ -1,5 +1,6 @@
 """Small parts of the readers and writers give known results."""
 
+import functools
 import gzip
 import io
 from pathlib import Path
@@ -141,6 +142,22 @@ def test_a_word_may_end_in_a_number(word, expected):
 def test_edit_distances_count_letters():
     letters = [np.array([list(map(ord, word))], dtype=np.uint32) for word in ("kitten", "sitting")]
     assert edit_distances(*letters).tolist() == [3]
+
+
+def test_letters_in_the_wrong_order_are_one_mistake(rng):
+    @functools.cache
+    def distance(left, right):
+        if not left or not right:
+            return len(left) + len(right)
+        ways = [distance(left[1:], right) + 1, distance(left, right[1:]) + 1]
+        ways.append(distance(left[1:], right[1:]) + (left[0] != right[0]))
+        if left[:2] == right[1::-1] and len(left) > 1:
+            ways.append(distance(left[2:], right[2:]) + 1)
+        return min(ways)
+
+    left, right = rng.integers(97, 100, (200, 5), dtype=np.uint32), rng.integers(97, 100, (200, 6), dtype=np.uint32)
+    expected = [distance(*("".join(map(chr, row)) for row in rows)) for rows in zip(left, right, strict=True)]
+    assert edit_distances(left, right, swaps=True).tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import fipp
-from fipp.report import plot_pairs
+from fipp.report import _canvas, plot_pairs
 from fipp.report._canvas import drawing, plain
 
 
@@ -31,7 +31,8 @@ def test_words_that_are_no_formulas_are_drawn_whatever_the_settings_of_the_user(
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_characters_that_the_font_lacks_are_one_warning(tmp_path):
+def test_characters_that_no_font_has_are_one_warning(tmp_path, monkeypatch):
+    monkeypatch.setattr(_canvas, "_FURTHER_FONTS", ())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with drawing(tmp_path / "x.png", (2, 2)) as figure:
@@ -40,6 +41,13 @@ def test_characters_that_the_font_lacks_are_one_warning(tmp_path):
     other, ours = caught
     assert str(other.message) == "something else" and ours.category is fipp.FippWarning
     assert str(ours.message).startswith("the font has no ह न द 漢 字 … and shows boxes instead; ")
+
+
+def test_characters_that_the_font_lacks_are_taken_from_other_fonts_that_are_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr(_canvas, "_FURTHER_FONTS", ("No Such Font", "DejaVu Serif"))
+    with drawing(tmp_path / "x.png", (2, 2)):
+        assert matplotlib.rcParams["font.family"] == ["sans-serif", "DejaVu Serif"]
+    assert matplotlib.rcParams["font.family"] == ["sans-serif"]
 
 
 def test_a_figure_that_fails_leaves_no_file(tmp_path):

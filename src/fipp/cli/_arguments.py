@@ -105,6 +105,14 @@ Dask = Annotated[
     ),
 ]
 
+Names = Annotated[
+    str | None,
+    Option(
+        metavar="SRC,TGT",
+        help="What to call both sides, such as English,French; otherwise by the names of their files.",
+    ),
+]
+
 FORMATS = ("markdown", "csv", "latex")
 _ENDINGS = (".vec", ".gz", ".bz2", ".xz", ".zst", ".bin", ".npy", ".npz", ".txt", ".safetensors", ".parquet", ".arrow")
 
@@ -124,6 +132,16 @@ def name_of(path: Path) -> str:
     while Path(name).suffix in _ENDINGS:
         name = Path(name).stem
     return name
+
+
+def names_of(names: str | None, source: Path, target: Path) -> tuple[str, str]:
+    """Return what both sides are called, as given or as their files are called."""
+    if names is None:
+        return name_of(source), name_of(target)
+    given = [name.strip() for name in names.split(",")]
+    if len(given) != 2 or not all(given):
+        raise FippError(f"--names {names}: give two names, such as English,French")
+    return given[0], given[1]
 
 
 def with_checksum(path: Path) -> str:

@@ -61,12 +61,12 @@ class _Scored(NamedTuple):
 
 def demo(
     output: Annotated[
-        Path, Option("--output", "-o", metavar="DIR", help="Where to put the model and the picture.")
+        Path, Option("--output", "-o", metavar="DIR", help="Where to put the model, the picture and the report.")
     ] = Path("demo-output"),
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Align the bundled English and French vectors, show translations and scores, and draw a picture.
+    """Align the bundled English and French vectors, show translations and scores, and write a report to look at.
 
     The demo needs no data and no network, and takes about a minute. All results are measured on your machine.
     """
@@ -74,7 +74,7 @@ def demo(
 
     report = _console.Reporter(quiet or as_json)
     output.mkdir(parents=True, exist_ok=True)
-    model, picture = output / "en-fr.fipp", output / "en-fr.png"
+    model, picture, page = (output / f"en-fr.{kind}" for kind in ("fipp", "png", "html"))
     _arguments.check_output(model)
     data = load_demo()
     report.note(f"English: {len(data.source):,} words x {data.source.dim}")
@@ -87,16 +87,21 @@ def demo(
         scored = [_score(data, *rival, part) for rival, part in zip(_RIVALS, parts, strict=True)]
     alignment = scored[0].alignment
     _arguments.save(alignment, model)
-    drawn = _draw(alignment, data, picture)
+    drawn = _draw(alignment, data, (model, picture, page), report)
     if as_json:
         scores = {row.name: {"cosine": row.cosine.as_dict(), "csls": row.csls.as_dict()} for row in scored}
-        files = {"model": str(model), "picture": str(picture) if drawn else None}
+        files = {
+            "model": str(model),
+            "picture": str(picture) if drawn else None,
+            "report": str(page) if drawn else None,
+        }
         _console.show_json({**_align.choice(alignment.aligner), "scores": scores, **files})
         return
     _show(scored, data)
     _console.show("", f"The model is in {model}.")
     if drawn:
         _console.show(f"A picture of {len(PICTURE)} pairs before and after alignment is in {picture}.")
+        _console.show(f"The report is in {page}: open it in a browser to look at all of this.")
 
 
 def _show(scored: list[_Scored], data: Demo) -> None:
@@ -172,15 +177,19 @@ def _filtered(alignment: fipp.Alignment) -> Table:
     return table
 
 
-def _draw(alignment: fipp.Alignment, data: Demo, path: Path) -> bool:
-    """Draw the picture, and return whether it was drawn: everything else is useful without matplotlib too."""
-    from fipp.report import plot_pairs
+def _draw(alignment: fipp.Alignment, data: Demo, files: tuple[Path, Path, Path], reporter: _console.Reporter) -> bool:
+    """Draw the picture and write the report; return whether that worked: the rest is useful without matplotlib too."""
+    from fipp.report import plot_pairs, write_report
 
-    right = dict(data.test)
+    model, picture, page = files
+    right, names = dict(data.test), ("English", "French")
+    details = {"Model file": _arguments.with_checksum(model)}
     try:
-        plot_pairs(alignment, [(word, right[word]) for word in PICTURE], path, names=("English", "French"))
+        plot_pairs(alignment, [(word, right[word]) for word in PICTURE], picture, names=names)
+        with reporter.progress("writing the report") as progress:
+            write_report(alignment, page, data.test, names=names, details=details, progress=progress)
     except FippError as error:
-        _console.warn(f"no picture was drawn: {error}")
+        _console.warn(f"neither picture nor report were written: {error}")
         return False
-    _console.written.append(path)
+    _console.written += [picture, page]
     return True

@@ -44,6 +44,7 @@ def explore(
         Option(metavar="ADDRESS", help="Address to listen on. Other machines can reach it with the token printed."),
     ] = "127.0.0.1",
     no_browser: Annotated[bool, Option("--no-browser", help="Do not open the page in a browser.")] = False,
+    names: _arguments.Names = None,
     limit: _arguments.Limit = None,
     quiet: _arguments.Quiet = False,
 ) -> None:
@@ -58,6 +59,7 @@ def explore(
         require(package, "fipp explore", extra="explore")
     if output is not None and not output.is_dir():
         raise FippError(f"{output} is not a folder: make it first")
+    called = _arguments.names_of(names, source, target)
     report = _console.Reporter(quiet)
     if second is not None:
         fipp.Alignment.load(second)  # refuse a wrong file before anything long is done
@@ -69,7 +71,7 @@ def explore(
             alignment,
             other,
             test=lexicon,
-            names=(_arguments.name_of(source), _arguments.name_of(target)),
+            names=called,
             folder=output,
         )
 

@@ -27,6 +27,7 @@ def report(
     output: Annotated[Path, Option("--output", "-o", metavar="FILE.html", help="The page to write.")],
     test: _Test = None,
     retrieval: _arguments.Retrieval = "nn",
+    names: _arguments.Names = None,
     limit: _arguments.Limit = None,
     quiet: _arguments.Quiet = False,
 ) -> None:
@@ -39,6 +40,7 @@ def report(
 
     check_figures()
     _arguments.check_retrieval(retrieval)
+    called = _arguments.names_of(names, source, target)
     _arguments.check_output(output, model, source, target, test)
     reporter = _console.Reporter(quiet)
     lexicon = None if test is None else _arguments.load_lexicon(test)
@@ -47,8 +49,7 @@ def report(
     if test is not None:
         details["Test dictionary"] = _arguments.with_checksum(test)
     with reporter.progress("measuring") as progress:
-        names = _arguments.name_of(source), _arguments.name_of(target)
-        write_report(alignment, output, lexicon, names=names, retrieval=retrieval, details=details, progress=progress)
+        write_report(alignment, output, lexicon, names=called, retrieval=retrieval, details=details, progress=progress)
     _console.written.append(output)
     _console.show(f"The report is in {output}.")
 
@@ -63,6 +64,10 @@ def plot(
     ] = None,
     test: _Test = None,
     retrieval: _arguments.Retrieval = "nn",
+    names: _arguments.Names = None,
+    narrow: Annotated[
+        bool, Option("--narrow", help="As wide as one column of a journal with two, instead of the page.")
+    ] = False,
     show_list: Annotated[bool, Option("--list", help="List the figures, and write none.")] = False,
     limit: _arguments.Limit = None,
     quiet: _arguments.Quiet = False,
@@ -79,6 +84,7 @@ def plot(
     check_figure(name)
     check_figures(output)
     _arguments.check_retrieval(retrieval)
+    called = _arguments.names_of(names, source, target)
     _arguments.check_output(output, model, source, target, test)
     reporter = _console.Reporter(quiet)
     lexicon = None if test is None else _arguments.load_lexicon(test)
@@ -89,8 +95,9 @@ def plot(
             alignment,
             output,
             lexicon,
-            names=(_arguments.name_of(source), _arguments.name_of(target)),
+            names=called,
             retrieval=retrieval,
+            narrow=narrow,
         )
     _console.written.append(output)
     _console.show(f"The figure is in {output}.")

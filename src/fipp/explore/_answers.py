@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from fipp._printable import printable
 from fipp.exceptions import FippError
 from fipp.explore._batches import Batches, Place
 from fipp.explore._edits import Edit
-from fipp.explore._models import View, WordList
+from fipp.explore._models import Pair, View, WordList
 from fipp.explore._session import Refitted, Session
 from fipp.report import principal_axes
 from fipp.retrieve import Neighbours, Side, SideBySide
@@ -132,17 +133,21 @@ class Answers:
         rows = np.array([pair[column] for pair in known], dtype=np.int64)
         cosines = view.index.vectors(rows, side) @ view.index.vectors([row], side)[0]
         best = np.lexsort((rows, -cosines, rows != row))[:k]
+        return {"seeds": [self._seed(known[place], float(cosines[place])) for place in best.tolist()]}
+
+    def suspects(self, k: int) -> dict[str, Any]:
+        """Return the most suspicious seed pairs, and how many are no nearer than words paired by chance."""
+        found = self.session.suspects()
+        seeds = [self._seed(pair, cosine) for pair, cosine in islice(found.cosines.items(), k)]
+        return {"seeds": seeds, "suspicious": found.n_suspicious}
+
+    def _seed(self, pair: Pair, cosine: float) -> dict[str, Any]:
         return {
-            "seeds": [
-                {
-                    "source": self.session.source.words[known[place][0]],
-                    "target": self.session.target.words[known[place][1]],
-                    "cosine": round(float(cosines[place]), 4),
-                    "kept": view.kept.get(known[place]),
-                    "state": pairs.state(known[place]),
-                }
-                for place in best.tolist()
-            ]
+            "source": self.session.source.words[pair[0]],
+            "target": self.session.target.words[pair[1]],
+            "cosine": round(cosine, 4),
+            "kept": self.session.view.kept.get(pair),
+            "state": self.session.pairs.state(pair),
         }
 
     def edit(self, action: Any, source: str, target: str, to_source: str | None, to_target: str | None) -> None:
@@ -162,8 +167,8 @@ class Answers:
         views = [view for view in (session.view, session.second) if view is not None]
         last = session.history[-1] if session.history else None
         return {
-            "source": {"name": session.source.name, "words": len(session.source.words)},
-            "target": {"name": session.target.name, "words": len(session.target.words)},
+            "source": self._vocabulary("source"),
+            "target": self._vocabulary("target"),
             "models": [{"method": view.method, "csls": view.index.hubs is not None} for view in views],
             "csls_progress": 1.0 if all(view.index.hubs for view in views) else round(session.hubs_progress, 4),
             "pairs": {"given": len(pairs.given), "added": len(pairs.added), "wrong": len(pairs.wrong)},
@@ -173,6 +178,10 @@ class Answers:
             "can_save": session.folder is not None,
             "answered": {"questions": self.batches.n_questions, "products": self.batches.n_products},
         }
+
+    def _vocabulary(self, side: Side) -> dict[str, Any]:
+        words = self.session.side(side)
+        return {"name": words.name, "words": len(words.words), "examples": self.session.examples[side]}
 
     def refit(self) -> dict[str, Any]:
         """Return the state of the last refit."""

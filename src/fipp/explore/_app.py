@@ -117,6 +117,9 @@ class _Handlers:
     async def seeds(self, word: str, side: Any, k: int) -> Any:
         return await asyncio.to_thread(self._answers.seeds, word, side, k)
 
+    async def suspects(self, k: int) -> Any:
+        return await asyncio.to_thread(self._answers.suspects, k)
+
     async def edit(
         self, action: str, source: str, target: str, to_source: str | None = None, to_target: str | None = None
     ) -> Any:

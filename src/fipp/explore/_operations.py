@@ -63,7 +63,7 @@ _SCORE = _or_null(
         }
     )
 )
-_VOCABULARY = _object({"name": _TEXT, "words": _COUNT})
+_VOCABULARY = _object({"name": _TEXT, "words": _COUNT, "examples": _list(_TEXT)})
 _STATUS = _object(
     {
         "source": _VOCABULARY,
@@ -173,6 +173,10 @@ OPERATIONS = (
         _object({"seeds": _list(_SEED)}), **_OF_A_WORD,
     ),
     Operation(
+        "suspects", "GET", "/api/suspects", "The seed pairs that look most wrong, and how many are suspicious.",
+        _object({"seeds": _list(_SEED), "suspicious": _COUNT}), {"k": _K},
+    ),
+    Operation(
         "edit", "POST", "/api/edit", "Mark a seed pair as wrong, restore it, add a pair, or correct one.",
         _STATUS, body=_EDIT, failures=(404, 409, 413, 415),
     ),
@@ -190,9 +194,11 @@ OPERATIONS = (
     ),
     Operation(
         "dictionary", "GET", "/api/export/dictionary", "The edited seed dictionary.",
-        _TEXT, media="text/tab-separated-values",
+        _TEXT, media="text/tab-separated-values", failures=(409,),
     ),
-    Operation("model", "GET", "/api/export/model", "The model.", _FILE, media="application/octet-stream"),
+    Operation(
+        "model", "GET", "/api/export/model", "The model.", _FILE, media="application/octet-stream", failures=(409,),
+    ),
     Operation(
         "save", "POST", "/api/save", "Write dictionary and model to the folder that was given at the start.",
         _object({"saved": _list(_TEXT)}), failures=(409,),

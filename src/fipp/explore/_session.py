@@ -6,7 +6,7 @@ import tempfile
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, RLock, Thread
+from threading import Event, Lock, RLock, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from fipp._alignment import Alignment
 from fipp._inputs import make_aligner
-from fipp.aligners import BaseAligner, held_out_parts
+from fipp.aligners import FEWEST_TO_JUDGE, BaseAligner, held_out_parts, pair_cosines
 from fipp.evaluate import BLIResult, compare_results
 from fipp.exceptions import FippError, FippWarning
 from fipp.explore._edits import Edit, ImpossibleError, SeedPairs
@@ -31,10 +31,18 @@ DICTIONARY, MODEL = "dictionary.tsv", "model.fipp"
 _FOLDS = 5
 # With more, a score would take longer than the fit.
 _MOST_QUESTIONS = 1000
+_TO_BEGIN_WITH = 6
 
 
 class _StopWork(BaseException):
     """Leaves long work from the inside of its progress report."""
+
+
+class Suspects(NamedTuple):
+    """Seed pairs with their cosines under maps that were learned without them, the most suspicious first."""
+
+    cosines: dict[Pair, float]
+    n_suspicious: int
 
 
 class Refitted(NamedTuple):
@@ -94,6 +102,10 @@ class Session:
         self.source, self.target = WordList(names[0], source), WordList(names[1], target)
         self.view, self.second = View(alignment), None if second is None else View(second)
         self.pairs = SeedPairs(map(_as_pair, alignment.known_pairs().tolist()))
+        self.examples = {
+            "source": _some_words(self.source, [pair[0] for pair in self.pairs.given]),
+            "target": _some_words(self.target, [pair[1] for pair in self.pairs.given]),
+        }
         self.history: list[Edit | Refitted] = []
         self.refit, self.folder = Refit(), folder
         self.comparison: dict[str, Any] | None = None
@@ -101,6 +113,8 @@ class Session:
         self._test = None if test is None else set(map(_as_pair, test.lookup(source, target).require().rows.tolist()))
         self._held_out = _held_out_words(self.pairs.all)
         self._lock, self._closing = RLock(), Event()
+        self._suspects: Suspects | None = None
+        self._judging = Lock()
         self._work: Thread | None = None
         self._measuring = Thread(target=self._measure_hubs, name="fipp-hubs", daemon=True)
         self._changed = Event()
@@ -162,6 +176,23 @@ class Session:
         result = score(self._judged(view.alignment.aligner, pairs), *self.vectors, questions)
         return None if result is None else {**self._about(result), **_figures(result)}
 
+    def suspects(self) -> Suspects:
+        """Return the seed pairs, the most suspicious first; none if there are too few to judge."""
+        with self._judging:
+            if self._suspects is None:
+                self._suspects = self._judge()
+            return self._suspects
+
+    def _judge(self) -> Suspects:
+        pairs = np.array(list(self.pairs.given), dtype=np.int64).reshape(-1, 2)
+        if len(np.unique(pairs[:, 0])) < FEWEST_TO_JUDGE:
+            return Suspects({}, 0)
+        source, target = self.vectors
+        found = pair_cosines(source.matrix, target.matrix, pairs)
+        order = np.argsort(found.cosines, kind="stable")
+        cosines = {_as_pair(pairs[place].tolist()): float(found.cosines[place]) for place in order}
+        return Suspects(cosines, int(found.suspicious.sum()))
+
     def dictionary(self) -> Lexicon:
         """Return the pairs that are not wrong, as words."""
         with self._lock:
@@ -179,11 +210,8 @@ class Session:
         """Write dictionary and model to the folder of the session, each whole or not at all; return their names."""
         if self.folder is None:
             raise ImpossibleError("no folder to save to was given when the explorer was started: use the downloads")
-        try:
-            for name in (DICTIONARY, MODEL):
-                self._write(self.folder / name)
-        except FippError as error:
-            raise ImpossibleError(str(error).replace(str(self.folder), "the folder")) from None
+        for name in (DICTIONARY, MODEL):
+            self._write(self.folder / name)
         return [DICTIONARY, MODEL]
 
     def close(self) -> None:
@@ -196,7 +224,10 @@ class Session:
                 thread.join()
 
     def _write(self, path: Path) -> None:
-        self.dictionary().save(path) if path.name == DICTIONARY else self.view.alignment.save(path)
+        try:
+            self.dictionary().save(path) if path.name == DICTIONARY else self.view.alignment.save(path)
+        except FippError as error:  # whoever asks need not know where this disk has what
+            raise ImpossibleError(str(error).replace(str(path.parent), "the folder")) from None
 
     def _refit(self, refit: Refit, pairs: list[Pair]) -> None:
         try:
@@ -296,6 +327,14 @@ class Session:
 
 def _as_pair(pair: list[int]) -> Pair:
     return pair[0], pair[1]
+
+
+def _some_words(words: WordList, known: list[int]) -> list[str]:
+    """Return a few words to begin with, from frequent to rare, of the seed if there is one."""
+    rows = np.unique(known) if known else np.arange(len(words.words))
+    # Neither the most frequent ones, which mean little, nor the rarest ones.
+    places = np.linspace(0, len(rows) - 1, _TO_BEGIN_WITH + 2).astype(np.int64)[1:-1]
+    return [words.words[row] for row in np.unique(rows[places]).tolist()]
 
 
 def _held_out_words(pairs: list[Pair]) -> frozenset[int]:

@@ -138,11 +138,11 @@ class _Page:
 
     def _tiles(self) -> Html:
         findings, scores = self.findings, self.findings.scores
-        method, _, chosen = findings.method.partition(": ")
-        dimensions = f"{findings.source.dim} to {findings.target.dim} dimensions"
+        tried = len(findings.trials)
+        about = f"chose the best of {tried}" if tried else f"{findings.source.dim} to {findings.target.dim} dimensions"
         known = len(findings.aligner.pairs_)
         shown = [
-            ("Method", method, f"chose {chosen}" if chosen else dimensions),
+            ("Method", type(findings.aligner).__name__, about),
             ("Learned from", f"{known:,}" if known else "nothing", "known pairs" if known else "but the vectors"),
         ]
         if scores:
@@ -165,7 +165,7 @@ class _Page:
             return tag("p", told, class_="note")
         own = scores[0].result
         rows = [_score_row(each) for each in scores]
-        head = ["", "P@1", "ahead by", "P@5", "MAP", "MRR"]
+        head = ["method", "P@1", "ahead by", "P@5", "MAP", "MRR"]
         label = (
             "P@1: the first answer is right. P@5: a right one is among the first five. MAP and MRR are 1 if right "
             "answers are always at the top. Below P@1 is its 95 % interval."
@@ -223,7 +223,7 @@ class _Page:
         return self._figure("map") if self.findings.map is None else joined(tag("p", known), self._figure("map"))
 
     def _spaces(self) -> Html:
-        head = ["", "effective dimensions", "isotropy", "first 10 directions", "hubness"]
+        head = ["vectors", "effective dimensions", "isotropy", "first 10 directions", "hubness"]
         rows = [
             [name, rounded(space.effective_dimensions, 0), rounded(space.isotropy, 2), percent(space.top_10),
              rounded(space.hubness, 1)]

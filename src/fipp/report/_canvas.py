@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import re
 import warnings
@@ -20,8 +21,15 @@ from fipp.io import atomic_path
 SOURCE, TARGET, THIRD, FOURTH = "#1b63b5", "#c24a08", "#0b7a66", "#7d4fb3"
 PAPER, PANEL, INK, MUTED, LINE, RULE = "#ffffff", "#f5f7f9", "#20262d", "#5a646e", "#b9c0c8", "#dfe4e9"
 DPI, FONT = 160, 9.5
+PRINT_DPI = 300
 FORMATS = ("png", "pdf", "svg")
 
+# Fonts that have what matplotlib's own lacks; those that are installed are used for such characters.
+_FURTHER_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans CJK KR", "PingFang SC", "Hiragino Sans", "Microsoft YaHei",
+    "WenQuanYi Zen Hei", "Droid Sans Fallback", "Noto Sans Arabic", "Noto Sans Hebrew", "Noto Sans Devanagari",
+    "Noto Sans Bengali", "Noto Sans Thai", "Arial Unicode MS",
+)  # fmt: skip
 _MISSING = re.compile(r"Glyph (\d+) .*missing from")
 _SHOWN = 5
 # Text stays text, and the same figure always has the same bytes.
@@ -54,7 +62,9 @@ def plain(text: str) -> str:
 
 
 @contextmanager
-def drawing(path: str | os.PathLike[str], size: tuple[float, float], **options: Any) -> Iterator[Any]:
+def drawing(
+    path: str | os.PathLike[str], size: tuple[float, float], *, dpi: int = DPI, **options: Any
+) -> Iterator[Any]:
     """Yield a figure of this size in inches, and write it as PNG, PDF or SVG, as a whole or not at all.
 
     The end of the file name decides the format.
@@ -66,7 +76,7 @@ def drawing(path: str | os.PathLike[str], size: tuple[float, float], **options: 
         _finish_labels(figure)
         # To memory first: on a full disk, matplotlib's PDF fails with an error that says nothing about the disk.
         written = io.BytesIO()
-        figure.savefig(written, format=format, dpi=DPI, metadata=_NO_DATE.get(format))
+        figure.savefig(written, format=format, dpi=dpi, metadata=_NO_DATE.get(format))
         with atomic_path(path) as temporary:
             temporary.write_bytes(written.getvalue())
 
@@ -106,9 +116,19 @@ def _new_figure(size: tuple[float, float], options: dict[str, Any]) -> Any:
     return figure
 
 
-def _settings() -> Any:
-    """Return a context with our settings; never TeX, which would run the words."""
-    return matplotlib("style").context(_SETTINGS)
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Draw with our settings; never TeX, which would run the words. Fonts that have no normal weight are no news."""
+    manager, logger = matplotlib("font_manager").fontManager, logging.getLogger("matplotlib.font_manager")
+    families = list(require("matplotlib", "drawing", extra="plot").rcParams["font.family"])
+    families += sorted(set(_FURTHER_FONTS) & set(manager.get_font_names()), key=_FURTHER_FONTS.index)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with matplotlib("style").context({**_SETTINGS, "font.family": families}):
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 @contextmanager

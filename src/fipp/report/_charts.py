@@ -16,7 +16,7 @@ _TEXT = FONT - 2
 # Each method has a marker of its own, so that colour is not all that tells them apart.
 _MARKS = (("o", SOURCE), ("D", FOURTH), ("s", TARGET), ("^", THIRD))
 _SHOWN_TRIALS = 24
-_LONGEST_NAME = 60
+_LONGEST_NAME = {False: 56, True: 48}
 _WHEN = (("before", "Before alignment"), ("after", "After alignment"))
 
 
@@ -70,18 +70,24 @@ def intervals(
         )
         weight = "bold" if bold and bold[place] else "normal"
         at, align = ((0, place - 0.27), ("left", "bottom")) if narrow else ((0, place), ("right", "center"))
-        axes.annotate(
-            plain(_short(name)), at, (0 if narrow else -6, 0), xycoords=("axes fraction", "data"),
-            textcoords="offset points", fontsize=_TEXT, color=INK, ha=align[0], va=align[1], fontweight=weight,
+        label = axes.annotate(
+            plain(_short(name, _LONGEST_NAME[narrow])), at, (0 if narrow else -6, 0),
+            xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=_TEXT, color=INK, ha=align[0],
+            va=align[1], fontweight=weight,
         )  # fmt: skip
+        label.set_in_layout(not narrow)
     low, high = axes.get_xlim()
     # Room for the figure after the highest interval.
     axes.set(yticks=[], ylim=(len(rows) - 0.4, -0.9 if narrow else -0.6), xlim=(low, high + 0.06 * (high - low)))
     axes.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(4 if narrow else 7, steps=[1, 2, 5, 10]))
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+def _short(name: str, longest: int) -> str:
+    """Return a name without its beginning if it is long: long names differ at their ends."""
+    if len(name) <= longest:
+        return name
+    end = name[-longest:]
+    return f"… {end.partition(', ')[2] or end}"
 
 
 def rivals_of(findings: Findings) -> list[Scored]:

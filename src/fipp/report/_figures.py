@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fipp._alignment import Alignment
 from fipp._inputs import LexiconLike, as_lexicon
 from fipp.exceptions import FippError
-from fipp.report._canvas import check_figures, drawing
+from fipp.report._canvas import PRINT_DPI, check_figures, drawing
 from fipp.report._charts import (
     draw_bands,
     draw_filter,
@@ -88,7 +88,7 @@ def plot(
     lacking = kind.lacks(findings)
     if lacking:
         raise FippError(f"there is no figure {name!r}: {lacking}")
-    with drawing(path, _size(name, findings, narrow), **_options(name)) as figure:
+    with drawing(path, _size(name, findings, narrow), dpi=PRINT_DPI, **_options(name)) as figure:
         kind.draw(figure, findings, narrow)
 
 

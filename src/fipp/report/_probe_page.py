@@ -22,6 +22,7 @@ from fipp.report._page import (
     tag,
     tiles,
     versions,
+    with_interval,
 )
 from fipp.report._svg import Drawing, drawn
 
@@ -144,10 +145,13 @@ def _clusters(probe: Probe) -> Html:
     if not probe.clusters:
         return tag("p", "This part is left out: the sample is too small to be divided.", class_="note")
     rows = [
-        [joined(*_separated([tag("bdi", each) for each in cluster.examples])), f"{cluster.n_items:,}",
-         percent(cluster.recall)]
+        [
+            joined(*(tag("div", tag("bdi", each)) for each in cluster.examples)),
+            f"{cluster.n_items:,}",
+            percent(cluster.recall),
+        ]
         for cluster in probe.clusters
-    ]  # fmt: skip
+    ]
     return joined(
         tag("p", "The items of the sample were divided into groups by meaning. Converting works worst in these."),
         table(["typical items", "items", "neighbours kept"], rows, label="Groups that are converted worst"),
@@ -194,10 +198,4 @@ def _draw_curve(figure: Any, probe: Probe, narrow: bool) -> None:
 
 
 def _shown(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return rounded(None)
-    return f"{rounded(estimate.value)} ({rounded(estimate.low, 2)} to {rounded(estimate.high, 2)})"
-
-
-def _separated(parts: list[Html]) -> list[str]:
-    return [each for part in parts for each in (part, " · ")][:-1]
+    return rounded(None) if estimate is None else with_interval(rounded, *estimate)

@@ -2,7 +2,10 @@
 "use strict";
 
 const find = (id) => document.getElementById(id);
-const state = { side: "source", status: null, word: null, asked: 0, waiting: null, correcting: null, watching: null };
+const state = {
+  side: "source", status: null, word: null, asked: 0, waiting: null, late: null, correcting: null, watching: null,
+  measured: null, right: new Set(),
+};
 const other = (side) => (side === "source" ? "target" : "source");
 
 function element(name, attributes = {}, ...children) {
@@ -22,7 +25,10 @@ const number = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 
 async function ask(path, options = {}) {
-  const answer = await fetch(path, options);
+  let answer;
+  try { answer = await fetch(path, options); } catch {
+    throw new Error("The explorer does not answer. If it was stopped, start it again and reload this page");
+  }
   const content = answer.headers.get("content-type").startsWith("application/json") ? await answer.json() : await answer.text();
   if (!answer.ok) throw Object.assign(new Error(content.error), { near: content.near || [] });
   return content;
@@ -33,7 +39,6 @@ const post = (path, body) => ask(path, {
 });
 
 function complain(error) {
-  if (error.name === "AbortError") return;
   const near = error.near && error.near.length ? ` Near: ${error.near.join(", ")}` : "";
   find("trouble").textContent = `${error.message}.${near}`;
   find("trouble").hidden = false;
@@ -59,41 +64,59 @@ function ranked(words, side) {
       wordNode(each.word, side), element("span", { class: "score" }, number(each.score))))));
 }
 
-const titled = (title, content) => element("div", {}, element("h3", {}, ...title), content);
+const titled = (level, title, content) => element("div", { class: "list" }, element(level, {}, ...title), content);
+
+// A word to look up; clicking it does.
+const chip = (word, side) => element("button",
+  { type: "button", class: "go", "data-word": word, onclick: () => lookUp(word, side) }, wordNode(word, side));
 
 function showTranslation(answer) {
-  const columns = [];
-  for (const model of answer.models) {
-    columns.push(titled([`${model.method} · cosine`], ranked(model.cosine, other(answer.side))));
-    columns.push(titled([`${model.method} · CSLS`], model.csls
-      ? ranked(model.csls, other(answer.side))
-      : element("p", { class: "waiting" }, "is being prepared …")));
-  }
-  find("columns").replaceChildren(...columns);
+  const there = other(answer.side);
+  find("columns").replaceChildren(...answer.models.map((model) => element("div", { class: "model" },
+    element("h3", {}, model.method),
+    element("div", { class: "lists" }, titled("h4", ["cosine"], ranked(model.cosine, there)),
+      titled("h4", ["CSLS"], model.csls ? ranked(model.csls, there)
+        : element("p", { class: "waiting" }, "is being prepared …"))))));
+  if (answer.word === state.word) showTicks();  // the same word as before, by a new model
   find("hint").hidden = true;
   find("near").hidden = answer.known;
+  find("legend").hidden = !answer.known;
   if (answer.known) {
     const best = answer.models[0].csls || answer.models[0].cosine;
     find("said").textContent = `${answer.word}: ${best.slice(0, 3).map((each) => each.word).join(", ")}`;
     return;
   }
-  const near = answer.near.map((word) => element("button",
-    { type: "button", class: "go", "data-word": word, onclick: () => lookUp(word, answer.side) }, wordNode(word, answer.side)));
-  const said = near.length ? "This word is not known. Do you mean one of these?" : "This word is not known.";
-  find("near").replaceChildren(element("p", { class: "note" }, said), ...near);
-  find("said").textContent = near.length ? `${said} ${answer.near.join(", ")}` : said;
+  const said = answer.near.length ? "This word is not known. Do you mean one of these?"
+    : "This word is not known, and no word is spelled nearly like it.";
+  find("near").replaceChildren(element("p", { class: "note" }, said),
+    element("p", { class: "chips" }, ...answer.near.map((word) => chip(word, answer.side))));
+  find("said").textContent = `${said} ${answer.near.join(", ")}`;
+}
+
+function showExamples() {
+  find("examples").replaceChildren(...state.status[state.side].examples.map((word) => chip(word, state.side)));
 }
 
 function clear() {
   state.word = null;
-  for (const id of ["columns", "near", "seed-rows"]) find(id).replaceChildren();
-  for (const id of ["near", "around", "seeds-scroll"]) find(id).hidden = true;
-  find("hint").hidden = find("seeds-hint").hidden = false;
+  for (const id of ["columns", "near"]) find(id).replaceChildren();
+  for (const id of ["near", "around", "legend"]) find(id).hidden = true;
+  find("hint").hidden = false;
+  showExamples();
+  guarded(refreshSeeds)();
 }
 
 const translate = guarded(async (word, mine) => {
   const query = new URLSearchParams({ word, side: state.side, k: 10 });
-  const answer = await ask(`/api/translate?${query}`);
+  clearTimeout(state.late);
+  state.late = setTimeout(() => find("translations").setAttribute("aria-busy", "true"), 250);
+  let answer;
+  try { answer = await ask(`/api/translate?${query}`); } finally {
+    if (mine === state.asked) {
+      clearTimeout(state.late);
+      find("translations").removeAttribute("aria-busy");
+    }
+  }
   if (mine !== state.asked) return;
   showTranslation(answer);
   state.word = answer.known ? answer.word : null;
@@ -115,10 +138,10 @@ const showAround = guarded(async (mine) => {
     ask(`/api/neighbours?${query}&k=8`), ask(`/api/map?${query}`), ask(`/api/seeds?${query}&k=8`)]);
   if (mine !== state.asked) return;
   find("neighbours").replaceChildren(...[near.own, near.other].map((each) =>
-    titled(["near ", wordNode(each.word, each.side)], ranked(each.words, each.side))));
+    titled("h3", ["near ", wordNode(each.word, each.side)], ranked(each.words, each.side))));
   find("around").hidden = false;
   drawMap(map);
-  showSeeds(seeds.seeds);
+  showSeeds(seeds.seeds, state.word);
 });
 
 // ---- the map
@@ -189,18 +212,42 @@ function seedRow(seed) {
   const actions = seed.state === "wrong"
     ? [element("button", { type: "button", "aria-label": `Restore ${named}`, onclick: act("restore") }, "Restore")]
     : [element("button", { type: "button", "aria-label": `Mark ${named} as wrong`, onclick: act("wrong") }, "Wrong"),
-      element("button", { type: "button", "aria-label": `Correct ${named}`, onclick: () => correct(seed) }, "Correct")];
+      element("button", { type: "button", "aria-label": `Change ${named}`, onclick: () => correct(seed) }, "Change")];
   const marks = seed.state === "given" ? [] : [" ", element("span", { class: "state" }, seed.state)];
   return element("tr", { class: seed.state },
     element("td", {}, wordNode(seed.source, "source"), " – ", wordNode(seed.target, "target"), ...marks),
-    element("td", { class: "number" }, number(seed.cosine)), element("td", {}, kept),
+    element("td", { class: "number near" }, number(seed.cosine)), element("td", {}, kept),
     element("td", { class: "actions" }, ...actions));
 }
 
-function showSeeds(seeds) {
-  find("seeds-hint").hidden = seeds.length > 0;
-  find("seeds-scroll").hidden = seeds.length === 0;
-  find("seed-rows").replaceChildren(...seeds.map(seedRow));
+// The pairs nearest to a word or, without one, those that look wrong.
+function showSeeds(seeds, word, suspicious = 0) {
+  find("seeds-title").textContent = word ? "Seed pairs nearby" : suspicious ? "Seed pairs that look wrong" : "Seed pairs";
+  const given = state.status.pairs.given.toLocaleString("en");
+  find("seeds-hint").textContent = word ? "" : suspicious
+    ? `${suspicious.toLocaleString("en")} of ${given} are no nearer than words paired by chance. These are the farthest apart.`
+    : "The pairs that the model learned from appear with a word, nearest first.";
+  const shown = word ? seeds : seeds.slice(0, suspicious);
+  find("seeds").dataset.word = word || "";
+  find("seeds-scroll").hidden = shown.length === 0;
+  const focused = document.activeElement.closest("#seed-rows tr");
+  const place = focused ? [...find("seed-rows").children].indexOf(focused) : -1;
+  find("seed-rows").replaceChildren(...shown.map(seedRow));
+  // The keyboard goes on where it was.
+  if (place >= 0 && find("seed-rows").children[place]) find("seed-rows").children[place].querySelector("button").focus();
+  tick(seeds, word);
+}
+
+function tick(seeds, word) {
+  const here = state.side;
+  state.right = new Set(seeds.filter((seed) => seed[here] === word && seed.state !== "wrong").map((seed) => seed[other(here)]));
+  showTicks();
+}
+
+function showTicks() {
+  for (const each of document.querySelectorAll("#columns .go")) {
+    each.firstChild.classList.toggle("right", state.right.has(each.dataset.word));
+  }
 }
 
 async function edit(change) {
@@ -210,15 +257,20 @@ async function edit(change) {
 }
 
 async function refreshSeeds() {
-  if (!state.word) return;
+  const mine = state.asked;
+  if (!state.word) {
+    const { seeds, suspicious } = await ask("/api/suspects?k=12");
+    if (mine === state.asked) showSeeds(seeds, null, suspicious);
+    return;
+  }
   const query = new URLSearchParams({ word: state.word, side: state.side, k: 8 });
-  showSeeds((await ask(`/api/seeds?${query}`)).seeds);
+  showSeeds((await ask(`/api/seeds?${query}`)).seeds, state.word);
 }
 
 function correct(seed) {
   state.correcting = seed;
-  find("add-title").textContent = seed ? "Correct a pair" : "Add a pair";
-  find("add-button").textContent = seed ? "Correct" : "Add";
+  find("add-title").textContent = seed ? "Change a pair" : "Add a pair";
+  find("add-button").textContent = seed ? "Change" : "Add";
   find("add-cancel").hidden = !seed;
   find("add-source").value = seed ? seed.source : "";
   find("add-target").value = seed ? seed.target : "";
@@ -240,21 +292,33 @@ function showDirection() {
   if (!state.status) return;
   const names = { source: state.status.source.name, target: state.status.target.name };
   const arrow = [wordNode(names[state.side], state.side), " → ", wordNode(names[other(state.side)], other(state.side))];
-  find("direction").replaceChildren(...arrow);
+  find("direction").replaceChildren(...arrow, element("span", { class: "swap", "aria-hidden": "true" }, "⇄"));
   find("swap").setAttribute("aria-label", `${names[state.side]} to ${names[other(state.side)]}: change the direction`);
-  find("word-label").textContent = `A word of ${names[state.side]}`;
+  find("word-label").replaceChildren("A word of ", wordNode(names[state.side]));
+  find("word").placeholder = state.status[state.side].examples[0] || "";
 }
 
-function showScore(score) {
+const SCORES = [["found first (P@1)", "p_at_1"], ["among five (P@5)", "p_at_5"]];
+const points = (value) => `${value < 0 ? "−" : "+"}${(100 * Math.abs(value)).toFixed(1)}`;
+
+// The score before and after a refit, or the score as it is.
+function showScore(compared) {
+  const score = compared || state.measured;
   find("score").hidden = !score;
+  find("measure-row").hidden = Boolean(score);
   find("score-note").textContent = "";
   if (!score) return;
-  const tile = (name, key) => element("div", { class: "tile" }, element("dt", {}, name),
-    element("dd", {}, percent(score.after[key]), element("small", {}, `before ${percent(score.before[key])}`)));
-  find("score").replaceChildren(tile("found first (P@1)", "p_at_1"), tile("among five (P@5)", "p_at_5"));
-  const ends = [score.low, score.high].map((each) => `${each < 0 ? "−" : "+"}${(100 * Math.abs(each)).toFixed(1)}`);
-  find("score-note").textContent = `Measured by ${score.retrieval} on ${score.n_questions.toLocaleString("en")} words: `
-    + `${score.measured_on}. The change of P@1 is between ${ends[0]} and ${ends[1]} points (95 %).`;
+  find("score").replaceChildren(...SCORES.map(([name, key]) => element("div", { class: "tile" }, element("dt", {}, name),
+    element("dd", {}, percent(compared ? score.after[key] : score[key]),
+      element("small", {}, compared ? `before ${percent(score.before[key])}` : "as it is")))));
+  const measured = `Measured by ${score.retrieval} on ${score.n_questions.toLocaleString("en")} words: ${score.measured_on}.`;
+  find("score-note").textContent = compared ? `${measured} ${change(score)}` : measured;
+}
+
+function change({ difference, low, high }) {
+  if (low === 0 && high === 0) return "P@1 did not change.";
+  const chance = low <= 0 && high >= 0 ? ", so it may be chance" : "";
+  return `P@1 changed by ${points(difference)} points, between ${points(low)} and ${points(high)} (95 %)${chance}.`;
 }
 
 function showStatus(status) {
@@ -265,7 +329,9 @@ function showStatus(status) {
   find("about").textContent = `${status.source.words.toLocaleString("en")} × ${status.target.words.toLocaleString("en")} words · `
     + `${status.models.map((model) => model.method).join(" and ")}${preparing}`;
   find("edits").textContent = `${pairs.given.toLocaleString("en")} seed pairs, ${pairs.added} added, ${pairs.wrong} marked as wrong.`;
+  const undone = document.activeElement === find("undo");
   find("undo").disabled = !status.undo || running;
+  if (undone && find("undo").disabled) find("refit-button").focus();
   find("undo-what").textContent = status.undo ? `Undo would take back: ${status.undo}` : "";
   find("refit-button").disabled = running;
   find("stop").hidden = find("working").hidden = !running;
@@ -303,6 +369,17 @@ const undo = guarded(async () => {
   typed();
 });
 
+const measure = guarded(async () => {
+  find("refit-said").textContent = "Measuring …";
+  find("measure").disabled = true;
+  try { state.measured = (await ask("/api/evaluate")).score; } finally {
+    find("measure").disabled = false;
+    find("refit-said").textContent = "";
+  }
+  if (!state.measured) find("refit-said").textContent = "There are no pairs to measure with that the model did not learn from.";
+  showScore(state.status.score);
+});
+
 const save = guarded(async () => {
   const { saved } = await post("/api/save");
   find("refit-said").textContent = `Saved ${saved.join(" and ")}.`;
@@ -314,19 +391,27 @@ const submitList = guarded(async (event) => {
   event.preventDefault();
   const words = find("words").value.split("\n").map((word) => word.trim()).filter(Boolean);
   if (!words.length) { find("list-said").textContent = "There are no words yet."; return; }
-  const text = await post("/api/translate.tsv", { words, side: state.side, k: 3, retrieval: find("list-retrieval").value });
-  const lines = text.trimEnd().split("\n");
-  find("list-said").textContent = `${lines.length - 1} lines.`;
+  const text = await post("/api/translate.tsv",
+    { words, side: state.side, k: 3, retrieval: find("list-retrieval").value, model: find("list-model").value || "first" });
+  const lines = text.replace(/\n$/, "").split("\n");
+  const unknown = lines.filter((line) => line.endsWith("\t\t\t")).length;
+  find("list-said").textContent = `${lines.length - 1} lines${unknown ? `, ${unknown} of unknown words` : ""}.`;
+  state.lines = text;
   URL.revokeObjectURL(find("list-download").href);
   find("list-download").href = URL.createObjectURL(new Blob([text], { type: "text/tab-separated-values" }));
   find("list-preview").textContent = lines.slice(0, 200).join("\n");
   find("list-result").hidden = find("list-preview").hidden = false;
 });
 
+const copyList = guarded(async () => {
+  await navigator.clipboard.writeText(state.lines);
+  find("list-said").textContent = "Copied.";
+});
+
 // ---- the keyboard
 
 function moveFocus(key) {
-  const columns = [...document.querySelectorAll("#near, #columns > div, #neighbours > div")]
+  const columns = [...document.querySelectorAll("#hint, #near, .list")]
     .map((column) => [...column.querySelectorAll(".go")]).filter((buttons) => buttons.length && buttons[0].offsetParent);
   const at = columns.findIndex((buttons) => buttons.includes(document.activeElement));
   if (at < 0) { if (key === "ArrowDown" && columns.length) columns[0][0].focus(); return columns.length > 0; }
@@ -374,9 +459,17 @@ const start = guarded(async () => {
   find("undo").addEventListener("click", undo);
   find("save").addEventListener("click", save);
   find("list-form").addEventListener("submit", submitList);
+  find("measure").addEventListener("click", measure);
+  find("list-copy").addEventListener("click", copyList);
+  find("list-copy").hidden = !navigator.clipboard;
   showStatus(await ask("/api/status"));
-  find("add-source-label").textContent = state.status.source.name;
-  find("add-target-label").textContent = state.status.target.name;
+  const { source, target, models } = state.status;
+  document.title = `${source.name} – ${target.name} · fipp explore`;
+  find("add-source-label").textContent = source.name;
+  find("add-target-label").textContent = target.name;
+  find("list-model").hidden = models.length < 2;
+  find("list-model").replaceChildren(...models.map((model, i) => element("option", { value: i ? "second" : "first" }, model.method)));
+  clear();
   find("word").focus();
 });
 

@@ -218,30 +218,41 @@ def similar_words(
     return SimilarWords(sources[order], targets[order], distances[order])
 
 
-def edit_distances(left: npt.NDArray[np.uint32], right: npt.NDArray[np.uint32]) -> _Numbers:
-    """Return the Levenshtein distances between the words in equal rows of two matrices of code points."""
+def edit_distances(left: npt.NDArray[np.uint32], right: npt.NDArray[np.uint32], *, swaps: bool = False) -> _Numbers:
+    """Return the Levenshtein distances between the words in equal rows of two matrices of code points.
+
+    With ``swaps``, two neighbouring letters in the wrong order are one mistake, not two.
+    """
     count, length = right.shape
     # One row of the classic table at a time, for all pairs at once.
     above = np.tile(np.arange(length + 1, dtype=np.int64)[:, np.newaxis], (1, count))
+    before = above
     for row in range(left.shape[1]):
         here = np.empty_like(above)
         here[0] = row + 1
         for column in range(length):
             replaced = above[column] + (left[:, row] != right[:, column])
             here[column + 1] = np.minimum(replaced, 1 + np.minimum(above[column + 1], here[column]))
-        above = here
+            if swaps and row and column:
+                swapped = (left[:, row] == right[:, column - 1]) & (left[:, row - 1] == right[:, column])
+                here[column + 1] = np.where(
+                    swapped, np.minimum(here[column + 1], before[column - 1] + 1), here[column + 1]
+                )
+        before, above = above, here
     return above[-1]
 
 
 def nearest_spellings(word: str, words: Sequence[str], k: int) -> list[int]:
     """Return the places of up to ``k`` words that differ from one in at most a third of its letters, nearest first.
 
-    Of equally near words, the first in the list are taken.
+    Two neighbouring letters in the wrong order count as one. Of equally near words, the first in the list are taken.
 
     Examples
     --------
     >>> nearest_spellings("watr", ["what", "water", "house", "wat"], 2)
     [1, 3]
+    >>> nearest_spellings("watre", ["what", "water", "house", "wat"], 2)
+    [1]
     """
     if not word:
         return []
@@ -251,7 +262,7 @@ def nearest_spellings(word: str, words: Sequence[str], k: int) -> list[int]:
         if length and abs(length - len(word)) <= edits:
             letters = _letters(words, length, group)
             distance = edit_distances(
-                np.repeat(_letters([word], len(word), np.zeros(1, np.int64)), len(group), 0), letters
+                np.repeat(_letters([word], len(word), np.zeros(1, np.int64)), len(group), 0), letters, swaps=True
             )
             places.append(group[distance <= edits])
             distances.append(distance[distance <= edits])
