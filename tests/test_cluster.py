@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -31,17 +32,25 @@ def client():
         yield client
 
 
-class Killer:
-    """A progress callback that kills a worker when the work has begun, once."""
+@contextmanager
+def losing_a_worker(client, after=2):
+    """Work on the cluster, and kill one of its processes when some pieces of work have been sent."""
+    sent, killed, submit = [], [], client.submit
 
-    def __init__(self, client):
-        self.client, self.killed = client, None
+    def noted(*arguments, **options):
+        sent.append(submit(*arguments, **options))
+        if len(sent) == after:
+            killed.append(min(client.run(os.getpid).values()))
+            os.kill(killed[0], signal.SIGKILL)
+        return sent[-1]
 
-    def __call__(self, done, total):
-        if self.killed is None and done < total:
-            workers = sorted(self.client.run(os.getpid).values())
-            self.killed = workers[0]
-            os.kill(self.killed, signal.SIGKILL)
+    client.submit = noted
+    try:
+        with on_dask(client):
+            yield
+    finally:
+        del client.submit
+    assert killed and len(sent) > after, f"{len(sent)} pieces of work were sent"
 
 
 def vectors(n, dimensions, seed=0):
@@ -51,10 +60,9 @@ def vectors(n, dimensions, seed=0):
 def test_a_fit_has_the_same_bits_although_a_worker_is_killed(client):
     X = vectors(6000, 20)
     Y = X @ vectors(20, 24, 1) + 0.3 * vectors(6000, 24, 2)
-    here, killer = FIPP(epsilon=0.2).fit(X, Y), Killer(client)
-    with on_dask(client):
-        there = FIPP(epsilon=0.2).fit(X, Y, progress=killer)
-    assert killer.killed
+    here = FIPP(epsilon=0.2).fit(X, Y)
+    with losing_a_worker(client):
+        there = FIPP(epsilon=0.2).fit(X, Y)
     assert np.array_equal(here.map_, there.map_)
     assert np.array_equal(here.weights_, there.weights_)
     assert here.kept_fraction_ == there.kept_fraction_
@@ -67,10 +75,8 @@ def test_a_search_over_shards_has_the_same_bits_and_the_same_order_of_ties(clien
     keys[7] = keys[19_999] = 0
     queries = np.vstack([keys[100:150], vectors(200, 12, 5), np.zeros((1, 12), np.float32)])
     here = neighbours(queries, keys, 5, retrieval=retrieval)
-    killer = Killer(client) if retrieval == "cosine" else None
-    with on_dask(client):
-        there = neighbours(queries, keys, 5, retrieval=retrieval, progress=killer)
-    assert killer is None or killer.killed
+    with losing_a_worker(client) if retrieval == "cosine" else on_dask(client):
+        there = neighbours(queries, keys, 5, retrieval=retrieval)
     assert np.array_equal(here.indices, there.indices)
     assert np.array_equal(here.scores, there.scores)
 
@@ -88,16 +94,27 @@ def test_mutual_neighbours_are_the_same(client, retrieval, max_memory):
         assert np.array_equal(getattr(here, name), getattr(there, name)), name
 
 
-def test_hubs_and_self_learning_are_the_same(client):
+def test_hubs_and_self_learning_are_the_same_although_a_worker_is_killed(client):
     X = vectors(5000, 10)
     Y = X @ np.linalg.qr(vectors(10, 10, 1))[0] + 0.1 * vectors(5000, 10, 2)
     pairs = np.stack([np.arange(50)] * 2, axis=1)
     here = mean_similarity(X, Y), SelfLearning().fit(X, Y, pairs)
-    with on_dask(client):
+    with losing_a_worker(client, after=9):
         there = mean_similarity(X, Y), SelfLearning().fit(X, Y, pairs)
     assert np.array_equal(here[0], there[0])
     assert np.array_equal(here[1].induced_pairs_, there[1].induced_pairs_)
     assert np.array_equal(here[1].transform(X), there[1].transform(X))
+
+
+def test_a_probe_has_the_same_verdict_and_figures_although_a_worker_is_killed(client):
+    from fipp.migrate import PairedSample, probe
+
+    new = vectors(300, 8)
+    sample = PairedSample.from_arrays(np.tanh(new @ vectors(8, 6, 1)), new)
+    here = probe(sample, size=3000)
+    with losing_a_worker(client):
+        there = probe(sample, size=3000)
+    assert there.as_dict() == here.as_dict()
 
 
 def collection(folder, n=12_000):
@@ -124,10 +141,8 @@ def test_a_conversion_writes_the_same_bytes_although_a_worker_is_killed(client, 
         for name in names
     )
     here.run()
-    killer = Killer(client)
-    with on_dask(client):
-        there.run(killer)
-    assert killer.killed
+    with losing_a_worker(client):
+        there.run()
     assert verify(there).is_right
     assert there.manifest.fragments == here.manifest.fragments
     assert list(there.manifest.checksums.values()) == list(here.manifest.checksums.values())

@@ -7,7 +7,10 @@ from typing import Any
 
 from fipp.exceptions import FippError
 
-_PACKAGES = {"ot": "POT", "faiss": "faiss-cpu", "babel": "Babel", "backports": "backports.zstd"}
+_PACKAGES = {
+    "ot": "POT", "faiss": "faiss-cpu", "babel": "Babel", "backports": "backports.zstd", "lance": "pylance",
+    "qdrant_client": "qdrant-client",
+}  # fmt: skip
 """Names of packages that differ from the names of their modules."""
 
 

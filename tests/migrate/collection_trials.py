@@ -4,14 +4,17 @@
 
 Each runs in a forked process that kills itself before a random line of the code that reads, converts, writes and
 records. The last one runs to the end. What was counted is printed as JSON. The manifest is in the current folder.
+Collections of Qdrant are those of the client's local mode, in the folder that LOCAL_QDRANT names.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib import import_module
 
 from conversion_trials import Moments, killed
@@ -21,12 +24,41 @@ from fipp.migrate import Conversion, Manifest, manifest_path
 FRAGMENT = 50
 
 
+@contextmanager
+def local_qdrant(patch: Callable[..., object], place: object) -> Iterator[object]:
+    """Let addresses of servers mean one client of Qdrant's local mode, which stays open."""
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(":memory:") if place == ":memory:" else QdrantClient(path=str(place))
+    client.close, close = lambda: None, client.close
+    patch("fipp.stores._qdrant.connect", lambda address: client)
+    yield client
+    close()
+
+
+def _patch(name: str, value: object) -> None:
+    module, _, attribute = name.rpartition(".")
+    setattr(import_module(module), attribute, value)
+
+
+def stores() -> AbstractContextManager[object]:
+    """Return what must be open while there is work with collections."""
+    return local_qdrant(_patch, os.environ["LOCAL_QDRANT"]) if "LOCAL_QDRANT" in os.environ else nullcontext()
+
+
 def convert(model: str, source: str, sink: str) -> None:
     """Start a conversion, or go on with one that was started."""
-    if manifest_path(sink).exists():
-        Conversion.load(sink).run()
-    else:
-        Conversion.start(model, source, sink, fragment_rows=FRAGMENT).run()
+    with stores():
+        if manifest_path(sink).exists():
+            Conversion.load(sink).run()
+        else:
+            Conversion.start(model, source, sink, fragment_rows=FRAGMENT).run()
+
+
+def delete(sink: str) -> None:
+    """Remove what was converted."""
+    with stores():
+        Conversion.load(sink).delete()
 
 
 def count_lines(model: str, source: str, sink: str) -> None:
@@ -35,7 +67,7 @@ def count_lines(model: str, source: str, sink: str) -> None:
     sys.settrace(moments.trace)
     convert(model, source, sink)
     sys.settrace(None)
-    Conversion.load(sink).delete()
+    delete(sink)
     with open("lines", "w") as file:
         file.write(str(moments.seen))
 
@@ -52,7 +84,7 @@ def trial(model: str, source: str, sink: str, kills: int, seed: int) -> dict[str
     while counts["kills"] < kills:
         moment = chance.randint(1, lines)
         if not killed(lambda moment=moment: convert(model, source, sink), moment):
-            assert not killed(lambda: Conversion.load(sink).delete(), None)
+            assert not killed(lambda: delete(sink), None)
             continue
         counts["kills"] += 1
         counts["kills with fragments done"] += bool(

@@ -316,6 +316,55 @@ def test_a_conversion_is_refused_with_the_reason(model, old, tmp_path):
         Conversion.load(tmp_path / "new")
 
 
+@pytest.mark.parametrize("source", ["old", "old/*/*", "old/**/*.parquet", "**/*.parquet"])
+def test_a_result_among_its_own_source_is_refused(source, model, old, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FippError, match="a part of"):
+        Conversion.start(model, source, "old/new")
+    assert [path.name for path in old.iterdir()] == ["year=2024"] and not list(tmp_path.rglob("*.json"))
+    Conversion.start(model, "old/year*/*.parquet", "old/new").run()
+    assert sorted(path.name for path in old.iterdir()) == ["new", "new.migration.json", "year=2024"]
+
+
+def test_a_row_that_cannot_be_converted_is_named_and_the_conversion_goes_on_when_it_is_repaired(model, tmp_path):
+    source = table()
+    vectors = source["vector"].to_pylist()
+    vectors[800] = [1.0, float("nan"), *vectors[800][2:]]
+    broken = source.set_column(2, "vector", pa.array(vectors, source["vector"].type))
+    pq.write_table(broken, tmp_path / "old.parquet", row_group_size=300)
+    conversion = Conversion.start(model, tmp_path / "old.parquet", tmp_path / "new", fragment_rows=400)
+    with pytest.raises(
+        FippError, match=r"old\.000000000800 of .*old\.parquet: the vector of the row with id 400 has NaN"
+    ):
+        conversion.run()
+    pq.write_table(source, tmp_path / "old.parquet", row_group_size=300)
+    Conversion.load(tmp_path / "new").run()
+    assert verify(Conversion.load(tmp_path / "new")).is_right
+
+
+def test_a_result_that_is_gone_is_not_taken_for_finished(model, old, tmp_path):
+    conversion = Conversion.start(model, old, tmp_path / "new")
+    conversion.run()
+    (tmp_path / "new").rename(tmp_path / "moved")
+    for act in (conversion.run, lambda: conversion.switch(str(tmp_path / "live"))):
+        with pytest.raises(FippError, match="is gone"):
+            act()
+    (tmp_path / "new.migration.json").rename(tmp_path / "moved.migration.json")
+    with pytest.raises(FippError, match=r"not the manifest of .*moved, but of .*new"):
+        Conversion.load(tmp_path / "moved")  # whose deletion would remove something else
+
+
+def test_ids_beside_a_matrix_that_change_are_noticed(model, tmp_path):
+    np.save(tmp_path / "old.npy", np.ones((50, OLD), np.float32))
+    np.save(tmp_path / "old.ids.npy", np.arange(50))
+    conversion = Conversion.start(model, tmp_path / "old.npy", tmp_path / "new.npy")
+    conversion.run()
+    assert verify(conversion).is_right
+    np.save(tmp_path / "old.ids.npy", np.arange(50)[::-1])
+    os.utime(tmp_path / "old.ids.npy", ns=(1, 1))
+    assert verify(conversion).outdated == 1
+
+
 def test_two_processes_do_not_work_on_one_conversion(model, old, tmp_path):
     first, second = Conversion.start(model, old, tmp_path / "new"), Conversion.load(tmp_path / "new")
     with first.manifest.locked(), pytest.raises(FippError, match="another process"):

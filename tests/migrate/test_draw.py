@@ -7,7 +7,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
 from fipp.exceptions import FippError  # noqa: E402
-from fipp.migrate import PairedSample, draw, write_sample  # noqa: E402
+from fipp.migrate import PairedSample, draw, sample_path, write_sample  # noqa: E402
 
 
 @pytest.fixture
@@ -72,6 +72,25 @@ def test_what_was_written_is_read_as_a_paired_sample_once_the_new_model_has_embe
     assert sample.texts[0].startswith("cluster")
     with pytest.raises(FippError, match="exists already"):
         write_sample(draw(store, 300), tmp_path / "sample")
+
+
+def test_rows_without_a_direction_are_left_out_and_equal_ones_are_no_problem(tmp_path):
+    vectors = [[1.0, 2.0]] * 90 + [[0.0, 0.0], [float("nan"), 1.0], [1.0, float("inf")], None]
+    pq.write_table(pa.table({"id": range(94), "v": vectors}), tmp_path / "old.parquet")
+    assert draw(tmp_path / "old.parquet", 93)["id"].to_pylist() == list(range(90))
+    assert len(draw(tmp_path / "old.parquet", 50)) == 50
+    pq.write_table(pa.table({"id": range(4), "v": vectors[90:]}), tmp_path / "none.parquet")
+    with pytest.raises(FippError, match="no row with a vector"):
+        draw(tmp_path / "none.parquet", 50)
+    pq.write_table(pa.table({"id": [], "v": pa.array([], pa.list_(pa.float32()))}), tmp_path / "empty.parquet")
+    with pytest.raises(FippError, match="no row with a vector"):
+        draw(tmp_path / "empty.parquet", 50)
+
+
+def test_a_sample_is_not_written_among_what_it_was_drawn_from(store):
+    with pytest.raises(FippError, match="a part of"):
+        sample_path(store.parent / "sample", store.parent)
+    assert sample_path(store.parent / "sample", store) == store.parent / "sample" / "old.parquet"
 
 
 def test_rows_without_ids_are_numbered(tmp_path):

@@ -133,11 +133,11 @@ def test_a_table_goes_to_parquet_and_back(model, aligner, server, run, tmp_path)
 def test_killed_conversions_are_resumed_to_the_identical_table(model, aligner, server, run):
     fill(run)
     script = Path(__file__).with_name("collection_trials.py")
-    command = [sys.executable, script, model, f"{server}#docs", f"{server}#new", "5"]
+    command = [sys.executable, script, model, f"{server}#docs", f"{server}#new", "3"]
     code = {**os.environ, "PYTHONPATH": str(Path(fipp.__file__).parents[1])}
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=code)
     counts = json.loads(ran.stdout or "{}")
-    assert counts.get("kills") == 5, ran.stderr
+    assert counts.get("kills") == 3, ran.stderr
     assert counts["kills with fragments done"] > 0
     assert others(run, "new") == others(run, "docs") and is_converted(run, aligner)
     assert verify(Conversion.load(f"{server}#new")).is_right

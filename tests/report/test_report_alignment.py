@@ -1,16 +1,21 @@
 """Reports about alignments: what they say, what they leave out, and that words in them do no harm."""
 
+import warnings
+
 import numpy as np
 import pytest
-from test_report_page import HOSTILE, Tags
+from sklearn.base import clone
+from test_report_page import HOSTILE, read_page
 
 import fipp
+from cheap_methods import CHEAP
 from fipp.report import FIGURES, plot, write_report
+from fipp.report._alignment_page import verdict
 from fipp.report._findings import Findings
 
 SECTIONS = {
-    "scores", "frequent-and-rare-words", "map", "both-spaces", "filter", "hubs", "choice-of-the-method", "seed-pairs",
-    "settings-and-versions",
+    "scores", "examples", "frequent-and-rare-words", "map", "both-spaces", "filter", "hubs", "choice-of-the-method",
+    "seed-pairs", "settings-and-versions",
 }  # fmt: skip
 
 
@@ -30,9 +35,7 @@ def small_space(hostile=False):
 def report_of(tmp_path, alignment, test=None, **options):
     path = tmp_path / "report.html"
     write_report(alignment, path, test, **options)
-    page = Tags()
-    page.feed(path.read_text(encoding="utf-8"))
-    return page, " ".join(page.text)
+    return read_page(path)
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +48,61 @@ def alignment(space):
     return fipp.align(*space[:3], "fipp")
 
 
-def test_a_report_has_every_section_and_the_score_that_evaluate_gives(tmp_path, space, alignment):
-    page, text = report_of(tmp_path, alignment, space[3], names=("English", "French"), details={"Model file": "x"})
+@pytest.fixture(scope="module")
+def hostile():
+    """An alignment of hostile words, with a wrong seed pair, and test pairs."""
+    source, target, seed, test = small_space(hostile=True)
+    wrong = [*seed[:30], (seed[30][0], seed[35][1]), *seed[31:]]
+    return fipp.align(source, target, wrong, "fipp"), test
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, hostile):
+    """The file of a report, what it has, and all its text."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(hostile[0], path, hostile[1], names=("<b>", "\x1b[2J"), details={"Model file": "x"})
+    return path, *read_page(path)
+
+
+def test_a_report_has_every_section_and_the_score_that_evaluate_gives(hostile, report):
+    _, page, text = report
     assert {found["aria-labelledby"] for name, found in page.tags if name == "section"} == SECTIONS
-    result = alignment.evaluate(space[3])
+    result = hostile[0].evaluate(hostile[1])
     assert f"finds the right translation first for {100 * result.p_at_1:.1f} % of 100 words" in text
-    assert "FIPP as published" in text and "Procrustes" in text and alignment.source.checksum in text
-    assert "only auto tries several methods" in text
+    assert "FIPP as published" in text and "Procrustes" in text and hostile[0].source.checksum in text
+    assert "only auto tries several methods" in text and "Model file x" in text
+
+
+def test_hostile_words_are_shown_and_do_nothing(report):
+    path, page, text = report
+    names = [name for name, _ in page.tags]
+    assert names.count("script") == 1 and names.count("style") == 1 and "img" not in names and "b" not in names
+    assert not any(each.startswith("on") or each == "style" for _, found in page.tags for each in found)
+    assert not set("\x1b\u202e") & set(text) and "<script>alert(1)</script>" in text
+    assert path.stat().st_size < 3_000_000
+
+
+def test_twenty_seed_pairs_are_listed_as_most_suspicious_and_a_wrong_one_is_bold(report):
+    listed = report[0].read_text(encoding="utf-8").split("Most suspicious</span>")[1].split("</table>")[0]
+    rows = listed.split("<tr")[2:]
+    assert len(rows) == 20 and "word30<" in rows[0] and 'class="best"' in rows[0]
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path, hostile, report):
+    write_report(hostile[0], tmp_path / "b.html", hostile[1], names=("<b>", "\x1b[2J"), details={"Model file": "x"})
+    assert (tmp_path / "b.html").read_bytes() == report[0].read_bytes()
+
+
+def test_examples_are_what_translate_gives_and_tick_what_the_dictionary_has(hostile, report):
+    alignment, test = hostile
+    findings = Findings(alignment, fipp.Lexicon(test), ("a", "b"))
+    right = dict(test)
+    for each in findings.examples:
+        assert each.answers == [found.word for found in alignment.translate(each.word, 3)]
+        assert each.right == [right[each.word]] and (each.rank == 1) == (each.answers[0] == right[each.word])
+    assert report[0].read_text(encoding="utf-8").count('<span class="right">') == sum(
+        each.right[0] in each.answers for each in findings.examples
+    )
 
 
 def test_the_yardsticks_are_fitted_on_the_same_pairs_and_measured_on_the_same_words(space, alignment):
@@ -61,27 +112,50 @@ def test_the_yardsticks_are_fitted_on_the_same_pairs_and_measured_on_the_same_wo
     assert scores["Procrustes"] == own and scores["this model, by CSLS"].retrieval == "csls"
 
 
-def test_without_a_test_dictionary_the_seed_is_cross_validated(tmp_path, alignment):
+def test_without_a_test_dictionary_the_seed_is_cross_validated_also_with_few_pairs_and_other_dimensions(
+    tmp_path, space
+):
+    source, target, seed, _ = space
+    narrow = fipp.Vectors(source.words, source.matrix[:, :12])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fipp.FippWarning)
+        alignment = fipp.align(narrow, target, seed[:10], "fipp")
     _, text = report_of(tmp_path, alignment)
-    assert "of 200 seed words when they are held out" in text and "held out in 5 parts" in text
+    assert "of 10 seed words when they are held out" in text and "held out in 5 parts" in text
+    assert "400 words of 12 dimensions" in text and "12 to 20 dimensions" in text
+    assert "There are too few seed pairs to judge" in text and "Nobody has checked them" in text
 
 
-def test_a_model_without_pairs_says_what_is_left_out(tmp_path, space):
+def test_a_model_without_pairs_or_with_too_few_says_what_is_left_out(tmp_path, space):
     alignment = fipp.align(*space[:3], "procrustes")
     alignment = fipp.Alignment(alignment.aligner, *space[:2], seed_pairs=np.empty((0, 2), dtype=np.int64))
     _, text = report_of(tmp_path, alignment)
     assert "nearest neighbour by CSLS" in text and "There is nothing to measure with" in text
     assert text.count("This part is left out") >= 3
-    _, text = report_of(tmp_path, alignment, space[3])
-    assert "finds the right translation first for" in text and "FIPP as published" not in text
+    findings = Findings(alignment, fipp.Lexicon(space[3]), ("a", "b"))
+    assert [each.name for each in findings.scores] == ["this model", "this model, by CSLS"]
+    assert verdict(findings).startswith("This model finds the right translation first for")
+    guessed = fipp.align(*space[:2], space[2], clone(CHEAP["vecmap-identical"]))
+    for few in (fipp.align(*space[:2], space[2][:4], "procrustes"), guessed):
+        assert Findings(few, None, ("a", "b")).scores is None
 
 
-@pytest.mark.filterwarnings("ignore::fipp.FippWarning")
-def test_sides_of_different_dimensions_are_reported(tmp_path, space):
-    source, target, seed, test = space
-    narrow = fipp.Vectors(source.words, source.matrix[:, :12])
-    _, text = report_of(tmp_path, fipp.align(narrow, target, seed, "fipp"), test)
-    assert "400 words of 12 dimensions" in text
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (1, "100.0 % of 1 word it did not learn from, as many as"),
+        (None, "200 test words, which it learned from; that says little about other words"),
+    ],
+)
+def test_the_verdict_says_how_much_it_means(space, alignment, count, said):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fipp.FippWarning)
+        asked = Findings(alignment, fipp.Lexicon(space[3][:count] if count else space[2]), ("a", "b"))
+        assert said in verdict(asked).replace("\u00a0", " ")
+        unknown = fipp.Lexicon([*space[3], *((f"unknown{i}", "mot1") for i in range(60))])
+        assert "Only 62 % of the dictionary's words could be looked up" in verdict(
+            Findings(alignment, unknown, ("a", "b"))
+        ).replace("\u00a0", " ")
 
 
 def test_the_map_shows_the_translation_that_is_found_first_of_those_a_word_has(space, alignment):
@@ -95,25 +169,6 @@ def test_the_map_shows_the_translation_that_is_found_first_of_those_a_word_has(s
     )
 
 
-def test_twenty_seed_pairs_are_listed_as_most_suspicious_and_a_wrong_one_is_bold(tmp_path, space):
-    source, target, seed, test = space
-    wrong = [*seed[1:], (seed[0][0], seed[5][1])]
-    page = tmp_path / "report.html"
-    write_report(fipp.align(source, target, wrong, "fipp"), page, test)
-    listed = page.read_text(encoding="utf-8").split("<caption>Most suspicious</caption>")[1].split("</table>")[0]
-    rows = listed.split("<tr")[2:]
-    assert len(rows) == 20 and "word0<" in rows[0] and 'class="best"' in rows[0]
-
-
-def test_hostile_words_are_shown_and_do_nothing(tmp_path):
-    source, target, seed, test = small_space(hostile=True)
-    page, text = report_of(tmp_path, fipp.align(source, target, seed, "fipp"), test, names=("<b>", "\x1b[2J"))
-    names = [name for name, _ in page.tags]
-    assert names.count("script") == 1 and names.count("style") == 1 and "img" not in names and "b" not in names
-    assert not any(each.startswith("on") or each == "style" for _, found in page.tags for each in found)
-    assert not set("\x1b\u202e") & set(text)
-
-
 def test_the_filter_of_other_methods_is_that_of_fipp_with_its_defaults(space, alignment):
     test = fipp.Lexicon(space[3])
     own = Findings(alignment, test, ("a", "b")).filtered
@@ -122,16 +177,10 @@ def test_the_filter_of_other_methods_is_that_of_fipp_with_its_defaults(space, al
     np.testing.assert_allclose(other.kept, own.kept, atol=1e-6)
 
 
-def test_the_same_model_gives_the_same_bytes(tmp_path, space, alignment):
-    for name in ("a.html", "b.html"):
-        write_report(alignment, tmp_path / name, space[3])
-    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
-
-
 @pytest.mark.parametrize("name", sorted(set(FIGURES) - {"trials"}))
 def test_each_figure_is_written_in_each_format(tmp_path, space, alignment, name):
     for format, start in (("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")):
-        plot(name, alignment, tmp_path / f"x.{format}", space[3])
+        plot(name, alignment, tmp_path / f"x.{format}", space[3][:20], narrow=format == "png")
         assert (tmp_path / f"x.{format}").read_bytes().startswith(start)
 
 

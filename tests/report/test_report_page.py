@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fipp.report import PairMap, _canvas, document, draw_map, joined, layout, style_sheet, table, tag, word
-from fipp.report._map import MAP_SIZE, first_zooms
+from fipp.report._map import first_zooms
 from fipp.report._page import figure
 from fipp.report._svg import drawn
 
@@ -34,6 +34,16 @@ class Tags(HTMLParser):
     def handle_data(self, data):
         self.text.append(data)
 
+    def words(self):
+        """Return all text, with ordinary spaces."""
+        return " ".join(" ".join(self.text).split())
+
+
+def read_page(path):
+    page = Tags()
+    page.feed(path.read_text(encoding="utf-8"))
+    return page, page.words()
+
 
 def make_map(words, n=30):
     rng = np.random.default_rng(0)
@@ -42,9 +52,17 @@ def make_map(words, n=30):
     return PairMap(words, words[::-1], places, places + 0.1, np.arange(n) % 3)
 
 
+def draw(pairs):
+    return drawn(
+        lambda canvas, narrow: draw_map(canvas, pairs, ("here", "there")),
+        lambda narrow: (3 + 3 * (not narrow), 4),
+        "Map",
+    )
+
+
 def map_page(words, n=30):
     pairs = make_map(words, n)
-    drawing = drawn(lambda canvas: draw_map(canvas, pairs, ("here", "there")), MAP_SIZE, "A map")
+    drawing = draw(pairs)
     return document("Map", tag("h1", "Map"), [("Map", figure(drawing, "A map", zoomable=True))], drawings=[drawing])
 
 
@@ -57,6 +75,7 @@ def test_text_from_anywhere_is_shown_and_never_runs(text):
         "div",
         "table",
         "caption",
+        "span",
         "thead",
         "tbody",
         "tr",
@@ -97,7 +116,7 @@ def test_figures_have_the_colours_of_the_page():
     light = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", style_sheet().partition("@media")[0]))
     for name in ("source", "target", "third", "fourth", "paper", "panel", "ink", "muted", "line", "rule"):
         assert light[name] == getattr(_canvas, name.upper())
-    drawing = drawn(lambda canvas: draw_map(canvas, make_map(["a"]), ("a", "b")), MAP_SIZE, "x")
+    drawing = draw(make_map(["a"]))
     assert any("var(--source)" in rule for rule in drawing.rules)
     assert not any(re.search("#[0-9a-f]{6}", rule) for rule in drawing.rules)
 

@@ -80,6 +80,7 @@ def sample(
     from fipp import migrate
 
     report = _console.Reporter(quiet or as_json)
+    migrate.sample_path(output, source)  # before the whole collection is read
     with report.progress("drawing") as progress:
         table = migrate.draw(
             source, n, column=column, id_column=key, text_column=text, random_state=random_state, progress=progress
@@ -206,8 +207,9 @@ def verify(
     if as_json:
         _console.show_json(found.as_dict())
     else:
+        converted = f"{found.converted_rows:,} converted of {found.source_rows:,}"
         rows = {
-            "rows": f"{found.converted_rows:,} converted of {found.source_rows:,}",
+            "rows": converted if found.converted_rows >= 0 else "what was converted cannot be read any more",
             "checksums": f"{found.checksums - len(found.changed):,} of {found.checksums:,} as they were written",
             "changed since": f"{found.outdated:,} fragments of the source",
             "converted again": f"{found.sampled:,} rows, of which {found.different:,} differ",
@@ -241,10 +243,10 @@ def rollback(
     from fipp import migrate
 
     conversion = migrate.Conversion.load(sink, manifest=manifest)
-    name = conversion.manifest.name
+    name, before = conversion.manifest.name, conversion.manifest.before
     if delete:
         conversion.delete()
         _console.show(f"{conversion.manifest.sink} is removed")
     else:
         conversion.rollback()
-        _console.show(f"{name} means again what it meant before")
+        _console.show(f"{name} means again what it meant before" if before else f"{name} is gone again")

@@ -3,7 +3,7 @@
 from fipp.migrate._batches import BatchConverter
 from fipp.migrate._cascade import Cascade, Hit
 from fipp.migrate._convert import Conversion, manifest_path
-from fipp.migrate._draw import draw, write_sample
+from fipp.migrate._draw import draw, sample_path, write_sample
 from fipp.migrate._fingerprint import Fingerprint
 from fipp.migrate._folder import VectorFolder, VectorStore
 from fipp.migrate._forecast import Estimate

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fipp._validation import rows_not_finite
 from fipp.exceptions import FippError
-from fipp.stores import column_of, matrix_of, pyarrow, vector_type
+from fipp.stores import ID_NAMES, column_of, matrix_of, pyarrow, usual_column, vector_column, vector_type
 
 DTYPES = ("float32", "float16", "int8")
 
@@ -52,7 +53,7 @@ class BatchConverter:
     def schema(self, schema: Any) -> Any:
         """Return the schema of what becomes of record batches with a schema."""
         arrow = pyarrow()
-        place = schema.get_field_index(self.column)
+        place = schema.get_field_index(vector_column(schema, self.column, store="the record batch"))
         field = schema.field(place)
         dimensions = 0
         if arrow.types.is_fixed_size_list(field.type):
@@ -67,10 +68,10 @@ class BatchConverter:
 
     def __call__(self, batch: Any) -> Any:
         """Return the converted record batch."""
-        place = batch.schema.get_field_index(self.column)
-        matrix, valid = matrix_of(batch.column(place), f"the column {self.column!r}")
         schema = self.schema(batch.schema)
-        mapped = self._convert(matrix) if len(matrix) else np.zeros((0, _width(schema.field(place).type)), np.float32)
+        place = schema.get_field_index(self.column)
+        matrix, valid = matrix_of(batch.column(place), f"the column {self.column!r}")
+        mapped = self._mapped(matrix, valid, batch, _width(schema.field(place).type))
         columns = list(batch.columns)
         if self.dtype == "int8":
             mapped, scales = _quantized(mapped)
@@ -79,6 +80,20 @@ class BatchConverter:
             columns.append(pyarrow().array(full, mask=~valid))
         columns[place] = column_of(self._rounded(mapped), valid, schema.field(place).type)
         return pyarrow().RecordBatch.from_arrays(columns, schema=schema)
+
+    def _mapped(self, matrix: NDArray[Any], valid: NDArray[np.bool_], batch: Any, width: int) -> NDArray[Any]:
+        if not len(matrix):
+            return np.zeros((0, width), np.float32)
+        try:
+            return self._convert(matrix)
+        except FippError:
+            wrong = next(rows_not_finite(matrix), None)
+            if wrong is None:
+                raise
+            row = int(np.flatnonzero(valid)[wrong])
+            name = usual_column(batch.schema, ID_NAMES)
+            which = f"row {row} of the record batch" if name is None else f"the row with {name} {batch[name][row]}"
+            raise FippError(f"the vector of {which} has NaN or infinity in it: repair or remove it") from None
 
     def _convert(self, matrix: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(self.transform(matrix.astype(np.float32, copy=False)))

@@ -31,7 +31,6 @@ from fipp.stores import (
     matrix_of,
     open_sink,
     open_source,
-    rows_of,
     vector_column,
 )
 
@@ -83,7 +82,7 @@ class Conversion:
             raise FippError(f"the model {manifest.model} is not the one that the conversion was started with")
         self._map = _map_of(manifest.model, manifest.model_checksum)
         self.converter = BatchConverter(self._map.transform, manifest.column, manifest.dtype)
-        self.sink: Sink = open_sink(manifest.sink, key=manifest.key)
+        self.sink: Sink = open_sink(manifest.sink, key=manifest.key, column=manifest.column)
         source = manifest.source
         if manifest.state == "switched":
             source = self.sink.original(source, manifest.name, manifest.before)
@@ -152,7 +151,10 @@ class Conversion:
     @classmethod
     def load(cls, sink: str | os.PathLike[str], *, manifest: str | os.PathLike[str] | None = None) -> Conversion:
         """Return a conversion that was started, by what it writes to."""
-        return cls(Manifest.load(manifest_path(sink) if manifest is None else Path(manifest)))
+        found = Manifest.load(manifest_path(sink) if manifest is None else Path(manifest))
+        if not _is_same(found.sink, _absolute(sink)):
+            raise FippError(f"{found.path} is not the manifest of {sink}, but of {found.sink}: was it moved?")
+        return cls(found)
 
     def close(self) -> None:
         """Let go of both stores; what is asked for later opens them again."""
@@ -167,7 +169,7 @@ class Conversion:
 
     def _check_first_rows(self) -> None:
         """Refuse vectors that the model was not made for, before anything is written."""
-        with closing(rows_of(self.source, self.manifest.fragment_rows)) as batches:
+        with closing(self.source.batches()) as batches:
             for batch in batches:
                 matrix, _ = matrix_of(batch.column(self.manifest.column), f"the column {self.manifest.column!r}")
                 if len(matrix):
@@ -179,6 +181,8 @@ class Conversion:
         manifest = self.manifest
         with self._working():
             if manifest.state != "converting":
+                if not self.sink.exists():
+                    raise FippError(f"{manifest.sink} was finished, but is gone: rollback --delete forgets it")
                 self.sink.tidy()
                 return
             self.sink.open(self.converter.schema(self.source.schema()), self.source)
@@ -239,13 +243,21 @@ class Conversion:
         return shared_map(_write_fragment, replace(self.manifest, fragments={}, checksums={}), fragments)
 
     def _converted(self, item: tuple[Fragment, Any]) -> tuple[Fragment, Any]:
-        return item[0], self.converter(item[1])
+        fragment, batch = item
+        try:
+            return fragment, self.converter(batch)
+        except FippError as error:
+            raise FippError(f"{fragment.name} of {self.manifest.source}: {error}") from None
 
     def switch(self, name: str) -> None:
         """Let ``name`` mean the converted collection, in one step."""
         with self._working():
+            if self.manifest.state == "switched":
+                raise FippError(f"{self.manifest.name} means {self.manifest.sink} already: rollback switches back")
             if self.manifest.state != "finished":
-                raise FippError(f"{self.manifest.sink} is {self.manifest.state}: switch to it when it is finished")
+                raise FippError(f"{self.manifest.sink} is not finished: `fipp migrate resume` goes on")
+            if not self.sink.exists():
+                raise FippError(f"{self.manifest.sink} was finished, but is gone: rollback --delete forgets it")
             # What is needed to switch back is known before anything is switched.
             self.manifest.name, self.manifest.before = name, self.sink.before(name)
             self.manifest.save()
@@ -290,14 +302,24 @@ def manifest_path(sink: str | os.PathLike[str]) -> Path:
     address = os.fspath(sink)
     if "://" in address:
         return Path(f"{address.rpartition('#')[2]}.migration.json")
-    path = Path(address.rstrip("/"))
+    path = Path(address if Path(address).name else os.path.abspath(address))
+    if not path.name:
+        raise FippError(f"{address} cannot be written: give the name of a folder or file that does not exist yet")
     return path.with_name(f"{path.name}.migration.json")
 
 
 def _absolute(address: str | os.PathLike[str]) -> str:
     """Return an address that means the same from any folder."""
     text = os.fspath(address)
+    if not text:
+        raise FippError("a store needs a name: a path or an address")
     return text if "://" in text else os.path.abspath(text) + ("/" if text.endswith("/") else "")
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Return whether two absolute addresses mean the same place, by whatever path."""
+    is_path = "://" not in one and "://" not in other
+    return os.path.realpath(one) == os.path.realpath(other) if is_path else one == other
 
 
 def _checksum(model: Model) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import warnings
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 
 from fipp._progress import Progress, Steps
 from fipp.exceptions import FippError
-from fipp.io import atomic_path
+from fipp.io import atomic_path, explain_failure
 from fipp.linalg import unit_rows
 from fipp.migrate._tables import OLD
 from fipp.stores import (
@@ -20,10 +22,10 @@ from fipp.stores import (
     TEXT_NAMES,
     Store,
     column_of,
+    is_within,
     matrix_of,
     open_source,
     pyarrow,
-    rows_of,
     usual_column,
     vector_column,
 )
@@ -32,6 +34,8 @@ from fipp.stores import (
 _CANDIDATES = 10
 _ITEMS_PER_CLUSTER = 20
 _MOST_CLUSTERS = 200
+PAYLOAD = "payload"
+"""The column with all other fields of a point, as JSON, in stores without columns."""
 
 
 def draw(
@@ -82,24 +86,52 @@ def draw(
         schema = store.schema()
         vectors = vector_column(schema, column, store=str(source))
         ids = usual_column(schema, ID_NAMES, id_column or store.key, store=str(source))
-        texts = usual_column(schema, TEXT_NAMES, text_column, store=str(source))
+        texts = _text_column(schema, text_column, str(source))
         pool = _candidates(store, _CANDIDATES * n, (ids, texts, vectors), random_state, progress)
-    if not len(pool):
-        raise FippError(f"{source} has no row with a vector")
     matrix, _ = matrix_of(pool.column("vector").combine_chunks(), str(source))
     chosen = _spread(unit_rows(matrix.astype(np.float32)), n, random_state)
     return pool.take(pyarrow().array(chosen))
 
 
-def write_sample(table: Any, folder: str | os.PathLike[str]) -> Path:
-    """Write what `draw` returned to a folder, as the file that `PairedSample.load` looks for; return its path."""
+def sample_path(folder: str | os.PathLike[str], source: str | os.PathLike[str] | None = None) -> Path:
+    """Return the file of a sample in a folder; refuse one that is there, or that would belong to the source."""
     path = Path(folder, OLD)
     if path.exists():
         raise FippError(f"{path} exists already: choose another folder, or remove it")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if source is not None and is_within(path, os.fspath(source)):
+        raise FippError(f"{path} would be a part of {source} itself: choose a folder outside")
+    return path
+
+
+def write_sample(table: Any, folder: str | os.PathLike[str]) -> Path:
+    """Write what `draw` returned to a folder, as the file that `PairedSample.load` looks for; return its path."""
+    path = sample_path(folder)
+    with explain_failure(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as temporary:
         pyarrow("pyarrow.parquet").write_table(table, str(temporary))
     return path
+
+
+def _text_column(schema: Any, given: str | None, store: str) -> str | None:
+    """Return the column of texts; one whose values are JSON is followed by a dot and the name of a field, if given."""
+    whole, dot, _ = (given or "").partition(".")
+    if dot and given not in schema.names and usual_column(schema, (), whole, store=store):
+        return given
+    found = usual_column(schema, TEXT_NAMES, given, store=store)
+    return PAYLOAD if found is None and PAYLOAD in schema.names else found
+
+
+def _texts(part: Any, name: str) -> Any:
+    """Return a column of texts, or a field of JSON: the one that was named, or the first with a usual name."""
+    arrow = pyarrow()
+    whole, dot, field = name.partition(".")
+    if name in part.schema.names and name != PAYLOAD:
+        return part.column(name)
+    values = [json.loads(text) if text else {} for text in part.column(whole).cast(arrow.string()).to_pylist()]
+    names = (field,) if dot else TEXT_NAMES
+    found = [next((value[each] for each in names if each in value), None) for value in values]
+    return arrow.array([None if text is None else str(text) for text in found], arrow.string())
 
 
 def _candidates(
@@ -115,25 +147,26 @@ def _candidates(
     steps = Steps(progress, store.count())
     held: list[tuple[Any, NDArray[np.float64]]] = []
     bound, first = 1.0, 0
-    for batch in rows_of(store):
+    for batch in store.batches():
         # Every row gets a random number, and those with the smallest stay: the choice does not depend on the batches.
         drawn = rng.random(len(batch))
-        rows = np.flatnonzero((drawn < bound) & _filled(batch.column(columns[2])))
-        held.append((_chosen(batch, rows, columns, first), drawn[rows]))
+        rows = _filled(batch.column(columns[2]), np.flatnonzero(drawn < bound))
+        if len(rows):
+            held.append((_chosen(batch, rows, columns, first), drawn[rows]))
         first += len(batch)
         steps(len(batch))
         if sum(len(part) for _, part in held) > 2 * size:
             held, bound = _smallest(held, size)
+    if not held:
+        raise FippError(f"{store.address} has no row with a vector")
     held, _ = _smallest(held, size)
     return arrow.concat_tables([part for part, _ in held])
 
 
-def _filled(column: Any) -> NDArray[np.bool_]:
-    """Return which rows have a vector that is not zero."""
-    matrix, valid = matrix_of(column, "the column of vectors")
-    filled = valid.copy()
-    filled[valid] = matrix.any(axis=1)
-    return filled
+def _filled(column: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return those of the rows that have a vector with a direction: not zero, and without NaN."""
+    matrix, valid = matrix_of(column.take(pyarrow().array(rows)), "the column of vectors")
+    return rows[valid][np.isfinite(matrix).all(axis=1) & matrix.any(axis=1)]
 
 
 def _chosen(batch: Any, rows: NDArray[np.int64], columns: tuple[str | None, str | None, str], first: int) -> Any:
@@ -142,7 +175,7 @@ def _chosen(batch: Any, rows: NDArray[np.int64], columns: tuple[str | None, str 
     part = batch.take(arrow.array(rows))
     found = {"id": arrow.array(first + rows) if ids is None else part.column(ids)}
     if texts is not None:
-        found["text"] = part.column(texts)
+        found["text"] = _texts(part, texts)
     matrix, valid = matrix_of(part.column(vectors), vectors)
     kind = arrow.list_(arrow.from_numpy_dtype(matrix.dtype), matrix.shape[1])
     return arrow.table({**found, "vector": column_of(matrix, valid, kind)})
@@ -151,12 +184,9 @@ def _chosen(batch: Any, rows: NDArray[np.int64], columns: tuple[str | None, str 
 def _smallest(held: list[tuple[Any, NDArray[np.float64]]], size: int) -> tuple[list[Any], float]:
     """Keep the ``size`` rows with the smallest numbers, in their order; return them and the largest of the numbers."""
     arrow = pyarrow()
-    drawn = np.concatenate([part for _, part in held] or [np.empty(0)])
+    drawn = np.concatenate([part for _, part in held])
     kept = np.sort(np.argsort(drawn, kind="stable")[:size])
-    filled = [table for table, _ in held if len(table)]
-    if not filled:
-        return [], 1.0
-    table = arrow.concat_tables(filled).take(arrow.array(kept)).combine_chunks()
+    table = arrow.concat_tables([part for part, _ in held]).take(arrow.array(kept)).combine_chunks()
     return [(table, drawn[kept])], float(drawn[kept].max(initial=0.0)) if len(kept) == size else 1.0
 
 
@@ -165,9 +195,13 @@ def _spread(X: NDArray[np.float32], n: int, random_state: int) -> NDArray[np.int
     if len(X) <= n:
         return np.arange(len(X))
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
     k = max(1, min(_MOST_CLUSTERS, n // _ITEMS_PER_CLUSTER))
-    labels = KMeans(k, n_init=1, max_iter=20, random_state=random_state).fit_predict(X)
+    with warnings.catch_warnings():
+        # Equal vectors make fewer clusters, which is as good.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = KMeans(k, n_init=1, max_iter=20, random_state=random_state).fit_predict(X)
     rng = np.random.default_rng(random_state)
     members = [rng.permutation(np.flatnonzero(labels == label)) for label in range(k)]
     members = [part for part in members if len(part)]

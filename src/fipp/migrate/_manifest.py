@@ -7,16 +7,34 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp._version import __version__
 from fipp.exceptions import FippError
-from fipp.io import atomic_path, is_same_file, lock
+from fipp.io import Each, atomic_path, check_value, is_same_file, lock
+from fipp.migrate._batches import DTYPES
 from fipp.stores import Fragment
 
 FORMAT = 1
 State = Literal["converting", "finished", "switched"]
+
+_TEXTS = ("version", "model", "model_checksum", "source", "sink", "column", "name", "before")
+_COUNT = [Interval(Integral, 0, None, closed="left")]
+_CONTENT = {
+    **{name: [str] for name in _TEXTS},
+    "format": _COUNT, "key": [str, None], "dtype": [StrOptions(set(DTYPES))], "fragment_rows": "n", "total": _COUNT,
+    "state": [StrOptions(set(get_args(State)))], "seconds": [Interval(Real, 0, None, closed="left")],
+    "checksums": [dict], "fragments": Each([list]),
+}  # fmt: skip
+_FRAGMENT = {"name": [str], "after": [object], "last": [object], "rows": _COUNT, "version": [str], "checksum": [str]}
+
+
+class _NewerError(FippError):
+    """The manifest was written by a newer version of fipp."""
 
 
 @dataclass
@@ -46,21 +64,28 @@ class Manifest:
     def load(cls, path: Path) -> Manifest:
         """Read a manifest; raise a FippError if it is not one."""
         if not path.exists():
-            raise FippError(f"no conversion is known: there is no manifest {path}")
+            raise FippError(
+                f"no conversion is known: there is no manifest {path}. For a database it is in the folder where the "
+                "conversion was started, unless --manifest named another place"
+                if path.parent == Path()
+                else f"no conversion is known: there is no manifest {path}"
+            )
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
-            version = content.pop("format")
-            content.pop("version")
-            if version > FORMAT:
-                raise FippError(f"{path} was written by a newer fipp: pip install -U fipp")
+            if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] > FORMAT:
+                raise _NewerError(f"{path} was written by a newer fipp: pip install -U fipp")
+            check_value(content, _CONTENT, "it", {})
             listed = content.pop("fragments")
-            fragments = {entry[0]: (Fragment(*entry[:5]), str(entry[5])) for entry in listed}
-            manifest = cls(path=path, fragments=fragments, **content)
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            if isinstance(error, FippError):
-                raise
+            for entry in listed:
+                check_value(dict(zip(_FRAGMENT, entry, strict=True)), _FRAGMENT, "a fragment", {})
+            check_value(list(content["checksums"].values()), Each([str]), "checksums", {})
+        except _NewerError:
+            raise
+        except (ValueError, RecursionError) as error:
             raise FippError(f"{path} is not a manifest of a conversion, or is damaged: {error}") from None
-        return manifest
+        fragments = {entry[0]: (Fragment(*entry[:5]), entry[5]) for entry in listed}
+        known = {name: value for name, value in content.items() if name not in ("format", "version")}
+        return cls(path=path, fragments=fragments, **known)
 
     def save(self) -> None:
         """Write everything to its file."""

@@ -17,7 +17,7 @@ from fipp.linalg import unit_rows
 from fipp.migrate._convert import Conversion
 from fipp.migrate._tables import read_items
 from fipp.retrieve import neighbours
-from fipp.stores import ID_NAMES, matrix_of, open_source, pyarrow, rows_of, usual_column
+from fipp.stores import ID_NAMES, matrix_of, open_source, pyarrow, usual_column
 
 _FRAGMENTS = 5
 _MOST_NATIVE = 5000
@@ -206,7 +206,7 @@ def _converted_of(conversion: Conversion, wanted: dict[Any, int]) -> tuple[list[
         named = usual_column(written.schema(), ID_NAMES, manifest.key, store=manifest.sink)
         if named is None:
             raise FippError(f"{manifest.sink} has no column of ids")
-        for batch in rows_of(written, manifest.fragment_rows):
+        for batch in written.batches():
             places = [place for place, key in enumerate(batch.column(named).to_pylist()) if key in wanted]
             part = batch.take(pyarrow().array(places, pyarrow().int64()))
             matrix, valid = matrix_of(part.column(manifest.column), manifest.column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from fipp.aligners import BaseAligner, why_chosen
 from fipp.evaluate import BLIResult
 from fipp.experiments import plain_settings
 from fipp.report._canvas import check_figures
-from fipp.report._figures import FIGURES, drawing_of, rivals_of
-from fipp.report._findings import Findings, Scored
+from fipp.report._charts import rivals_of
+from fipp.report._figures import FIGURES, drawing_of
+from fipp.report._findings import Example, Findings, Scored
 from fipp.report._page import (
     Html,
     document,
@@ -28,8 +29,10 @@ from fipp.report._page import (
     summary,
     table,
     tag,
+    terms,
     tiles,
     versions,
+    with_interval,
     word,
 )
 from fipp.report._svg import Drawing
@@ -37,6 +40,8 @@ from fipp.retrieve import check_retrieval
 
 _LISTED = 20
 _HUBS = 8
+_SHOWN_RIGHT = 2
+_LOW_COVERAGE = 0.8
 _NO_SEED = (
     "This part is left out: the model was learned without known pairs, or the vectors are not, row by row, those "
     "that it was learned from."
@@ -56,8 +61,9 @@ def write_report(
     """Write a report about an alignment: one HTML file that loads nothing and can be read without scripts.
 
     It has the verdict in a sentence, scores beside Procrustes and the published FIPP, which are fitted on the same seed
-    pairs, scores by frequency, a map, inner products and spectra, what the filter kept, hubs, what `Auto` tried, seed
-    pairs that are far apart or look wrong, and settings, versions and checksums.
+    pairs, examples of right and wrong translations, scores by frequency, a map, inner products and spectra, what the
+    filter kept, hubs, what `Auto` tried, seed pairs that are far apart or look wrong, and settings, versions and
+    checksums.
 
     Parameters
     ----------
@@ -105,6 +111,7 @@ class _Page:
         findings = self.findings
         sections = [
             ("Scores", self._scores()),
+            ("Examples", self._examples()),
             ("Frequent and rare words", self._bands()),
             ("Map", self._map()),
             ("Both spaces", self._spaces()),
@@ -131,15 +138,22 @@ class _Page:
 
     def _tiles(self) -> Html:
         findings, scores = self.findings, self.findings.scores
+        method, _, chosen = findings.method.partition(": ")
+        dimensions = f"{findings.source.dim} to {findings.target.dim} dimensions"
+        known = len(findings.aligner.pairs_)
         shown = [
-            ("Method", findings.method.partition(":")[0], findings.method.partition(": ")[2] or "one linear map"),
-            ("Learned from", f"{len(findings.aligner.pairs_):,}", "known pairs"),
+            ("Method", method, f"chose {chosen}" if chosen else dimensions),
+            ("Learned from", f"{known:,}" if known else "nothing", "known pairs" if known else "but the vectors"),
         ]
         if scores:
             result = scores[0].result
             low, high = result.interval("p@1")
-            first = ("First answer is right", percent(result.p_at_1, 1), f"95 %: {percent(low)} to {percent(high)}")
-            five = ("Among the first five", percent(result.p_at_5, 1), "the usual list of candidates")
+            first = (
+                "First answer is right",
+                percent(result.p_at_1, 1),
+                f"95\u00a0%: {percent(low)} to {percent(high)}",
+            )
+            five = ("Among the first five", percent(result.p_at_5, 1), "answers is a right one")
             covered = f"{result.n_queries:,} of {result.total:,} words"
             shown = [first, five, ("Looked up", percent(result.coverage), covered), *shown]
         return tiles(shown)
@@ -147,21 +161,47 @@ class _Page:
     def _scores(self) -> Html:
         scores = self.findings.scores
         if not scores:
-            return tag("p", "There is nothing to measure with: give a test dictionary with --test.", class_="note")
+            told = "There is nothing to measure with: give a test dictionary with --test, or align with known pairs."
+            return tag("p", told, class_="note")
         own = scores[0].result
         rows = [_score_row(each) for each in scores]
-        head = ["", "P@1", "95 % interval", "P@5", "MAP", "MRR", "this model is ahead by"]
+        head = ["", "P@1", "ahead by", "P@5", "MAP", "MRR"]
+        label = (
+            "P@1: the first answer is right. P@5: a right one is among the first five. MAP and MRR are 1 if right "
+            "answers are always at the top. Below P@1 is its 95 % interval."
+        )
         return joined(
             tag("p", _how_measured(own)),
             self._figure("scores"),
-            table(head, rows, label="Scores; MAP and MRR reward right answers near the top", best=[0]),
+            table(head, rows, label=label, best=[0]),
             tag(
                 "p",
-                "“Ahead by” is the difference in P@1 on the same words, with its 95 % interval: if that contains 0, "
-                "the difference may be chance.",
+                "“Ahead by” is the difference in P@1 on the same words, in points, with its 95 % interval: if that "
+                "contains 0, the difference may be chance.",
                 class_="note",
             ),
         )
+
+    def _examples(self) -> Html:
+        examples, names = self.findings.examples, self.findings.names
+        right, wrong = (
+            [each for each in examples if each.rank == 1],
+            [each for each in examples if (each.rank or 0) > 1],
+        )
+        if self.findings.test is None:
+            told = "Frequent words that are not in the seed, with the model's first answers. Nobody has checked them."
+            rows = [[word(each.word, "source"), _answers(each)] for each in examples]
+            return joined(tag("p", told), table(list(names), rows, label="Translations", text=2))
+        told = (
+            "Some words of the test dictionary, frequent ones first, with the model's first answers. Those that the "
+            "dictionary has are ticked. Another answer is often a good one too, and sometimes a mistake."
+        )
+        lists = (
+            table(list(names), [[word(each.word, "source"), _answers(each)] for each in listed], label=label, text=2)
+            for label, listed in (("Found first", right), ("Not found first", wrong))
+            if listed
+        )
+        return joined(tag("p", told), tag("div", *lists, class_="columns"))
 
     def _bands(self) -> Html:
         drawn = self._figure("bands")
@@ -169,9 +209,9 @@ class _Page:
             return drawn
         rivals = rivals_of(self.findings)
         bands = [each.result.by_band() for each in rivals]
-        head = ["source words", "looked up", *(each.name for each in rivals)]
+        head = ["source words", *(each.name for each in rivals)]
         rows = [
-            [name, f"{own.n_queries:,}", *(_with_interval(each[name]) for each in bands)]
+            [joined(name, tag("small", f"{own.n_queries:,} looked up")), *(_share(each[name]) for each in bands)]
             for name, own in bands[0].items()
         ]
         return joined(drawn, table(head, rows, label="P@1 by frequency, with 95 % intervals"))
@@ -249,7 +289,7 @@ class _Page:
             told += (
                 " Suspicious pairs are far apart by maps that were learned without them. "
                 f"{judged.suspicious.sum():,} of {len(findings.pairs):,} pairs, in bold, are no nearer than words "
-                f"paired by chance; about {percent(judged.wrong_share)} of all pairs seem wrong."
+                f"paired by chance; {_few(judged.wrong_share)} of all pairs seem wrong."
             )
             worst = np.argsort(judged.cosines, kind="stable")[:_LISTED]
             bold = np.flatnonzero(judged.suspicious[worst]).tolist()
@@ -279,7 +319,7 @@ class _Page:
         settings = [_settings(findings.aligner, "Settings of the method")]
         if chosen is not None:
             settings.append(_settings(chosen, f"Settings of the map inside it, {type(chosen).__name__}"))
-        return joined(summary(rows, label="What was aligned, and with what"), tag("div", *settings, class_="columns"))
+        return joined(summary(rows, label="What was aligned, and with what"), *settings)
 
 
 def verdict(findings: Findings) -> str:
@@ -290,49 +330,87 @@ def verdict(findings: Findings) -> str:
             f"{percent(findings.mutual)} of the most frequent words of {source} and {target} are each other's nearest "
             "neighbour by CSLS; how many of them are right is not known without known pairs."
         )
-    result = findings.scores[0].result
-    asked = "words it did not learn from" if findings.test is not None else "seed words when they are held out"
+    result = _own(findings)
+    said = f"This model finds the right translation first for {percent(result.p_at_1, 1)} of {_asked(findings)}"
+    said += _beside(rivals_of(findings)[1:], result.p_at_1)
+    if result.coverage < _LOW_COVERAGE:
+        said += f". Only {percent(result.coverage)} of the dictionary's words could be looked up"
+    return f"{said}."
+
+
+def _asked(findings: Findings) -> str:
+    """Return which words the verdict is about."""
+    result = _own(findings)
+    words = "word" if result.n_queries == 1 else "words"
+    if findings.test is None:
+        return f"{result.n_queries:,} seed {words} when they are held out"
+    if result.seen_pairs == result.n_queries:
+        return f"{result.n_queries:,} test {words}, which it learned from; that says little about other words"
     if result.seen_pairs:
-        asked = f"test words, {result.seen_pairs:,} of which it learned from"
-    said = (
-        f"This model finds the right translation first for {percent(result.p_at_1, 1)} of {result.n_queries:,} {asked}"
-    )
-    return f"{said}{_beside(rivals_of(findings)[1:])}."
+        return f"{result.n_queries:,} test {words}, {result.seen_pairs:,} of which it learned from"
+    return f"{result.n_queries:,} {words} it did not learn from"
 
 
-def _beside(rivals: list[Scored]) -> str:
+def _own(findings: Findings) -> BLIResult:
+    assert findings.scores is not None  # asked for only if there are any
+    return findings.scores[0].result
+
+
+def _beside(rivals: list[Scored], own: float) -> str:
     """Return how this compares with the best of the yardsticks."""
     if not rivals:
         return ""
     best = max(rivals, key=lambda each: each.result.p_at_1)
     assert best.behind is not None  # only the model itself has nothing to be compared with
-    said = f"{best.name} gets {percent(best.result.p_at_1, 1)}"
+    share = percent(best.result.p_at_1, 1)
     if best.behind.low > 0:
-        return f", clearly more than {said.replace('gets', 'with')}"
+        return f", clearly more than {best.name} with {share}"
     if best.behind.high < 0:
-        return f", clearly less than {said.replace('gets', 'with')}"
-    return f"; {said}, and the difference may be chance"
+        return f", clearly less than {best.name} with {share}"
+    if best.result.p_at_1 == own:
+        return f", as many as {best.name}"
+    return f"; {best.name} gets {share}, and the difference may be chance"
 
 
 def _settings(aligner: BaseAligner, label: str) -> Html:
     given = plain_settings(aligner.get_params(deep=False))
-    return summary([(name, str(value)) for name, value in given.items()], label=label)
+    return terms([(name, str(value)) for name, value in given.items()], label=label)
 
 
-def _with_interval(result: BLIResult) -> str:
-    low, high = result.interval("p@1")
-    return f"{rounded(result.p_at_1)} ({rounded(low, 2)} to {rounded(high, 2)})"
+def _share(result: BLIResult) -> Html:
+    return with_interval(lambda share: percent(share, 0), result.p_at_1, *result.interval("p@1"))
+
+
+def _few(share: float) -> str:
+    return "fewer than 1\u00a0%" if share < 0.005 else f"about {percent(share)}"
+
+
+def _answers(example: Example) -> Html:
+    """Return the answers for a word, of which those in the dictionary are ticked; what it has if none is."""
+    right = {each.casefold() for each in example.right}
+    ticked = [each.casefold() in right for each in example.answers]
+    answers = [
+        tag("span", word(each, "target"), class_="right") if tick else word(each, "target")
+        for each, tick in zip(example.answers, ticked, strict=True)
+    ]
+    if not right or any(ticked):
+        return _listed(answers)
+    known = _listed([word(each, "target") for each in example.right[:_SHOWN_RIGHT]])
+    return joined(_listed(answers), tag("small", "dictionary: ", known, f", found at rank\u00a0{example.rank:,}"))
+
+
+def _listed(parts: Sequence[Html]) -> Html:
+    return joined(*[each for part in parts for each in (", ", part)][1:])
 
 
 def _score_row(scored: Scored) -> list[str]:
     result = scored.result
-    low, high = result.interval("p@1")
+    own = with_interval(lambda share: percent(share, 1), result.p_at_1, *result.interval("p@1"))
     ahead = "–"
     if scored.behind is not None:
-        ends = f"{rounded(scored.behind.low)} to {rounded(scored.behind.high)}"
-        ahead = f"{rounded(scored.behind.difference)} ({ends})"
-    figures = (result.p_at_5, result.map, result.mrr)
-    return [scored.name, rounded(result.p_at_1), f"{rounded(low)} to {rounded(high)}", *map(rounded, figures), ahead]
+        behind = scored.behind
+        ahead = with_interval(lambda share: rounded(100 * share, 1), behind.difference, behind.low, behind.high)
+    return [scored.name, own, ahead, percent(result.p_at_5, 1), rounded(result.map), rounded(result.mrr)]
 
 
 def _how_measured(result: BLIResult) -> str:

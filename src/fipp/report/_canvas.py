@@ -85,8 +85,11 @@ def svg_of(draw: Callable[[Any], None], size: tuple[float, float], **options: An
 def _finish_labels(figure: Any) -> None:
     """Do for a file what the style sheet does in a page; outlines make paths of text, which pages do not want."""
     outline = matplotlib("patheffects").withStroke(linewidth=_OUTLINE, foreground=PANEL)
-    for artist in figure.findobj(lambda artist: (artist.get_gid() or "").startswith(LABEL)):
-        artist.set(path_effects=[outline], visible=artist.get_visible() and ENLARGED not in artist.get_gid())
+    for artist in figure.findobj(lambda artist: artist.get_gid()):
+        kind = artist.get_gid().partition(":")[0]
+        artist.set_gid(None)
+        if kind.startswith(LABEL):
+            artist.set(path_effects=[outline], visible=artist.get_visible() and ENLARGED not in kind)
 
 
 def _format_of(path: str | os.PathLike[str]) -> str:

@@ -35,6 +35,10 @@ EPSILON = 0.1
 _ON_THE_MAP = 150
 # How many words are compared with each other for inner products and spectra.
 _COMPARED, _BINS = 1000, 60
+# How many words of each kind are shown with their translations, how many of these, and among how many frequent words.
+_EXAMPLES, _ANSWERS, _FREQUENT = 10, 3, 5000
+# Fewer source words than this cannot be held out in turn.
+_FEWEST_TO_HOLD_OUT = 5
 # Hubs are measured among the most frequent words, from some of them.
 _HUB_WORDS, _HUB_QUERIES, _HUB_NEIGHBOURS = 20_000, 2000, 10
 _MUTUAL_WORDS = 5000
@@ -42,6 +46,7 @@ _MUTUAL_WORDS = 5000
 _WORK = {
     "yardsticks": ("fitting other methods", 1.0),
     "scores": ("measuring", 4.0),
+    "examples": ("translating", 0.5),
     "map": ("drawing a map", 2.0),
     "hubs": ("counting hubs", 2.0),
     "spaces": ("comparing the spaces", 2.0),
@@ -57,6 +62,15 @@ class Scored(NamedTuple):
     name: str
     result: BLIResult
     behind: PairedComparison | None
+
+
+class Example(NamedTuple):
+    """A source word, its best translations, those that the test dictionary has, and at which rank one is found."""
+
+    word: str
+    answers: list[str]
+    right: list[str]
+    rank: int | None
 
 
 class Filtered(NamedTuple):
@@ -159,8 +173,10 @@ class Findings:
 
     @cached_property
     def scores(self) -> list[Scored] | None:
-        """The model, the same by CSLS if a test dictionary was given, and the yardsticks; None without any pairs."""
-        if self.test is None and not len(self.pairs):
+        """The model, the same by CSLS if a test dictionary was given, and the yardsticks; None without enough pairs."""
+        if self.test is None and min(len(np.unique(pairs[:, 0])) for pairs in (self.pairs, self.aligner.pairs_)) < (
+            _FEWEST_TO_HOLD_OUT
+        ):
             return None
         wanted = {"this model": (self.alignment, self.retrieval)}
         if self.test is not None and self.retrieval != "csls":
@@ -185,6 +201,30 @@ class Findings:
                 aligner = clone(METHODS[method]).fit(self.source.matrix, self.target.matrix, self.pairs)
             fitted[name] = Alignment(aligner, self.source, self.target)
         return fitted
+
+    @cached_property
+    def examples(self) -> list[Example]:
+        """Words with their translations: of the test dictionary, or else frequent ones that are not in the seed."""
+        right: dict[int, list[str]] = {}
+        if self.test is None:
+            rest = np.setdiff1d(np.arange(min(len(self.source), _FREQUENT)), self.pairs[:, 0])
+            chosen = _spread(rest, 2 * _EXAMPLES)
+            ranks: list[int | None] = [None] * len(chosen)
+        else:
+            assert self.scores is not None  # there are test pairs
+            result = self.scores[0].result
+            assert result.queries is not None  # an evaluation knows its queries
+            right_or_wrong = (np.flatnonzero(result.ranks == 1), np.flatnonzero(result.ranks > 1))
+            places = np.concatenate([_spread(each, _EXAMPLES) for each in right_or_wrong])
+            chosen, ranks = result.queries[places], result.ranks[places].tolist()
+            for source, target in self.known.tolist():
+                right.setdefault(source, []).append(self.target.words[target])
+        words = [self.source.words[row] for row in chosen.tolist()]
+        answers = self.alignment.translate_all(words, min(_ANSWERS, len(self.target)), retrieval=self.retrieval)
+        return [
+            Example(word, [each.word for each in found], right.get(row, []), rank)
+            for row, word, found, rank in zip(chosen.tolist(), words, answers, ranks, strict=True)
+        ]
 
     @cached_property
     def mutual(self) -> float:
@@ -218,7 +258,7 @@ class Findings:
     def products(self) -> Spread:
         """Inner products and spectra of some seed words, or of the most frequent words if there are no seed pairs."""
         rows = self.pairs if len(self.pairs) else np.arange(min(len(self.source), len(self.target)))[:, None] * [1, 1]
-        rows = rows[np.unique(np.linspace(0, len(rows) - 1, _COMPARED).astype(np.int64))]
+        rows = rows[_spread(np.arange(len(rows)), _COMPARED)]
         given = self.source.matrix[rows[:, 0]], self.target.matrix[rows[:, 1]]
         moved = self.shared[0][rows[:, 0]], self.shared[1][rows[:, 1]]
         edges, densities, spectra = {}, {}, {}
@@ -248,7 +288,7 @@ class Findings:
     def hubs(self) -> Hubs:
         """How often each of the most frequent target words is found, by cosine and by CSLS."""
         source, target = (vectors[:_HUB_WORDS] for vectors in self.shared)
-        asked = np.unique(np.linspace(0, len(source) - 1, _HUB_QUERIES).astype(np.int64))
+        asked = _spread(np.arange(len(source)), _HUB_QUERIES)
         counts = {}
         for retrieval in ("cosine", "csls"):
             found = neighbours(
@@ -297,6 +337,11 @@ def _only_ours() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FippWarning)
         yield
+
+
+def _spread(rows: Pairs, count: int) -> Pairs:
+    """Return some of the rows, evenly spread over all of them."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(np.int64))]
 
 
 def _products(unit: NDArray) -> Floats:

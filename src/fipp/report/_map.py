@@ -13,13 +13,14 @@ from fipp.report._svg import mark
 
 Floats = NDArray[np.float64]
 
-MAP_SIZE = (7.6, 5.4)
 
 # How far t-SNE looks around a point, and how long: enough for the few hundred points that a map can show.
 _PERPLEXITY, _ITERATIONS = 12.0, 600
 # Labels appear at the first of these magnifications at which they cover nothing.
 _ZOOMS = (1, 2, 4, 8, 16)
-_GAP, _MARGIN, _DOT = 4.0, 0.04, 14.0
+_GAP, _MARGIN, _DOT = 4.0, 0.04, 3.7
+# Either side has a marker of its own, so that colour is not all that tells them apart.
+_MARKERS = (("●", "o", 1.0), ("◆", "D", 0.82))
 
 
 class PairMap(NamedTuple):
@@ -30,10 +31,6 @@ class PairMap(NamedTuple):
     source: Floats
     target: Floats
     ranks: NDArray[np.int64]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it."""
-        return {name: value if isinstance(value, list) else value.tolist() for name, value in self._asdict().items()}
 
 
 @single_threaded_blas
@@ -81,30 +78,42 @@ def draw_map(figure: Any, pairs: PairMap, names: tuple[str, str]) -> None:
         side.set_visible(False)
     points = np.concatenate([pairs.source, pairs.target])
     low, high = points.min(axis=0), points.max(axis=0)
-    room = _MARGIN * (high - low) + 1e-9
     # Names stand to the right of their points; the legend is at the top and a remark at the bottom.
-    axes.set(xlim=(low[0] - room[0], high[0] + 3 * room[0]), ylim=(low[1] - 2 * room[1], high[1] + 2 * room[1]))
+    room = high - low + 1e-9
+    inches = figure.get_size_inches()
+    axes.set(
+        xlim=(low[0] - _MARGIN * room[0], high[0] + room[0] * _MARGIN * 24 / inches[0]),
+        ylim=(low[1] - room[1] * _MARGIN * 10 / inches[1], high[1] + room[1] * _MARGIN * 14 / inches[1]),
+    )
     right = pairs.ranks == 1
     for ends, found in zip(np.stack([pairs.source, pairs.target], axis=1), right, strict=True):
         style, colour = ("-", LINE) if found else ((0, (3, 2)), MUTED)
         axes.plot(*ends.T, color=colour, linewidth=0.8, linestyle=style, zorder=1)
-    colours = [SOURCE] * len(pairs.source) + [TARGET] * len(pairs.target)
+    n = len(right)
+    colours, markers = [SOURCE] * n + [TARGET] * n, [_MARKERS[0]] * n + [_MARKERS[1]] * n
     words = [*pairs.source_words, *pairs.target_words]
+    notes = [
+        f"{source} – {target}: {'found first' if rank == 1 else f'found at rank {rank:,}'}"
+        for source, target, rank in zip(pairs.source_words, pairs.target_words, pairs.ranks, strict=True)
+    ] * 2
     corner = figure.bbox.height
     scale = 72 / DPI
     places = axes.transData.transform(points)
-    for point, colour, (x, y) in zip(points, colours, places, strict=True):
-        (dot,) = axes.plot(*point, "o", color=colour, markersize=_DOT**0.5, markeredgecolor=PAPER, markeredgewidth=0.5)
-        dot.set_gid(mark("point", x * scale, (corner - y) * scale))
-    _label(axes, words, colours, places)
-    first = axes.text(0.012, 0.98, plain(f"● {names[0]}"), transform=axes.transAxes, color=SOURCE, va="top")
-    after = first.get_window_extent(figure.canvas.get_renderer()).x1 / figure.bbox.width + 0.02
-    axes.text(after, 0.98, plain(f"● {names[1]}"), transform=axes.transAxes, color=TARGET, va="top")
-    wrong = f"dashed: the translation is not found first ({(~right).sum()} of {len(right)})"
-    axes.text(0.012, 0.02, wrong, transform=axes.transAxes, fontsize=FONT - 2, color=INK, va="bottom")
+    for point, colour, (_, marker, size), note, (x, y) in zip(points, colours, markers, notes, places, strict=True):
+        (dot,) = axes.plot(
+            *point, marker, color=colour, markersize=size * _DOT, markeredgecolor=PAPER, markeredgewidth=0.5
+        )
+        dot.set_gid(mark("point", x * scale, (corner - y) * scale, note))
+    _label(axes, words, colours, notes, places)
+    at = 0.012
+    for name, (sign, *_), colour in zip(names, _MARKERS, (SOURCE, TARGET), strict=True):
+        text = axes.text(at, 0.985, plain(f"{sign} {name}"), transform=axes.transAxes, color=colour, va="top")
+        at = text.get_window_extent(figure.canvas.get_renderer()).x1 / figure.bbox.width + 0.02
+    wrong = f"dashed: the translation is not found first ({(~right).sum()} of {n})"
+    axes.text(0.012, 0.015, wrong, transform=axes.transAxes, fontsize=FONT - 2, color=INK, va="bottom")
 
 
-def _label(axes: Any, words: list[str], colours: list[str], places: Floats) -> None:
+def _label(axes: Any, words: list[str], colours: list[str], notes: list[str], places: Floats) -> None:
     """Write words beside their points; those that would cover others appear when the map is enlarged."""
     renderer = axes.figure.canvas.get_renderer()
     scale, corner, inverse = 72 / DPI, axes.figure.bbox.height, axes.transData.inverted()
@@ -115,9 +124,9 @@ def _label(axes: Any, words: list[str], colours: list[str], places: Floats) -> N
     extents = [text.get_window_extent(renderer) for text in texts]
     sizes = np.array([[extent.width, extent.height] for extent in extents])
     zooms = first_zooms(places, sizes, DPI / 72 * _GAP)
-    for text, (x, y), zoom in zip(texts, places, zooms, strict=True):
+    for text, (x, y), zoom, note in zip(texts, places, zooms, notes, strict=True):
         kind = f"{LABEL} z1" if zoom == 1 else f"{LABEL} {ENLARGED} z{zoom}"
-        gid = mark(kind, x * scale, (corner - y) * scale)
+        gid = mark(kind, x * scale, (corner - y) * scale, note)
         text.set(position=inverse.transform((x + DPI / 72 * _GAP, y)), gid=gid)
 
 

@@ -1,7 +1,6 @@
 // Zooming and moving of figures marked as zoomable. Without scripts they are complete as they are.
 "use strict";
-for (const figure of document.querySelectorAll("figure.zoomable")) {
-  const svg = figure.querySelector("svg");
+for (const svg of document.querySelectorAll("figure.zoomable svg")) {
   const [left, top, width, height] = svg.getAttribute("viewBox").split(/[\s,]+/).map(Number);
   const most = 16;
   let zoom = 1, x = left, y = top;
@@ -47,7 +46,7 @@ for (const figure of document.querySelectorAll("figure.zoomable")) {
     button.addEventListener("click", act);
     tools.append(button);
   }
-  figure.prepend(tools);
+  svg.before(tools);
   svg.classList.add("ready");
   svg.setAttribute("tabindex", "0");
   const keys = {"+": () => scale(2), "=": () => scale(2), "-": () => scale(0.5), "0": reset,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import os
 import platform
+import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -19,6 +20,8 @@ from fipp.io import atomic_path
 from fipp.report._svg import Drawing
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
+_CHECKSUM = re.compile(r"\b([0-9a-f]{64})\b")
+_NO_BREAK = "\u00a0"
 _EMPTY_TAGS = frozenset({"meta", "br"})
 
 
@@ -64,6 +67,11 @@ def pair(source: str, target: str) -> Html:
     return joined(word(source, "source"), " – ", word(target, "target"))
 
 
+def with_interval(shown: Callable[[float], str], value: float, low: float, high: float) -> Html:
+    """Return a figure with its interval, smaller, below it; the unit is not repeated."""
+    return joined(shown(value), " ", tag("small", f"{shown(low).partition(_NO_BREAK)[0]} to {shown(high)}"))
+
+
 def table(
     head: Sequence[str], rows: Iterable[Sequence[str]], *, label: str, best: Iterable[int] = (), text: int = 1
 ) -> Html:
@@ -78,8 +86,12 @@ def table(
         tag("tr", *map(_cell, row, kinds), class_="best" if number in marked else False)
         for number, row in enumerate(rows)
     )
-    shown = tag("table", tag("caption", label), tag("thead", header), tag("tbody", *body))
+    shown = tag("table", _caption(label), tag("thead", header), tag("tbody", *body))
     return tag("div", shown, class_="scroll", tabindex="0", role="region", aria_label=label)
+
+
+def _caption(label: str) -> Html:
+    return tag("caption", tag("span", label))
 
 
 def _cell(content: str, kind: str | bool) -> Html:
@@ -88,9 +100,21 @@ def _cell(content: str, kind: str | bool) -> Html:
 
 def summary(rows: Iterable[tuple[str, str]], *, label: str) -> Html:
     """Return a table of names and values."""
-    body = (tag("tr", tag("th", name, scope="row"), tag("td", value, class_="long")) for name, value in rows)
-    shown = tag("table", tag("caption", label), tag("tbody", *body))
-    return tag("div", shown, class_="scroll", tabindex="0", role="region", aria_label=label)
+    body = (
+        tag("tr", tag("th", name, scope="row"), tag("td", _checksums(value), class_="long")) for name, value in rows
+    )
+    return tag("table", _caption(label), tag("tbody", *body), class_="summary")
+
+
+def _checksums(text: str) -> Html:
+    """Return text in which checksums are set in small type, on a line of their own."""
+    return joined(*(tag("code", part) if _CHECKSUM.fullmatch(part) else part for part in _CHECKSUM.split(text)))
+
+
+def terms(rows: Iterable[tuple[str, str]], *, label: str) -> Html:
+    """Return short names and values in as many columns as there is room for."""
+    shown = (tag("div", tag("dt", name), tag("dd", value)) for name, value in rows)
+    return joined(tag("h3", label), tag("dl", *shown, class_="terms"))
 
 
 def tiles(figures: Iterable[tuple[str, str, str]]) -> Html:
@@ -101,9 +125,12 @@ def tiles(figures: Iterable[tuple[str, str, str]]) -> Html:
 
 
 def figure(drawing: Drawing, caption: str, *, zoomable: bool = False) -> Html:
-    """Return a drawing with its caption."""
-    shown = tag("div", Html(drawing.svg), class_="drawing", tabindex="0", role="region", aria_label=drawing.label)
-    return tag("figure", shown, tag("figcaption", caption), class_="zoomable" if zoomable else False)
+    """Return a drawing with its caption; the style sheet shows the form that the page has room for."""
+    forms = (
+        tag("div", Html(svg), class_=f"drawing {form}")
+        for form, svg in (("wide", drawing.wide), ("narrow", drawing.narrow))
+    )
+    return tag("figure", *forms, tag("figcaption", caption), class_="zoomable" if zoomable else False)
 
 
 def section(title: str, *content: str) -> Html:
@@ -183,8 +210,8 @@ def versions() -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """Return a share in per cent."""
-    return f"{100 * share:.{digits}f} %"
+    """Return a share in per cent, which no line break divides."""
+    return f"{100 * share:.{digits}f}{_NO_BREAK}%"
 
 
 def rounded(value: Any, digits: int = 3) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fipp.migrate import Estimate, Probe, Way
 from fipp.report._canvas import MUTED, SOURCE, TARGET, check_figures
-from fipp.report._figures import FIGURE_WIDTH, intervals, tidy
+from fipp.report._charts import intervals, rows_height, tidy, width
 from fipp.report._page import (
     Html,
     document,
@@ -70,14 +70,14 @@ def _page(probe: Probe, names: tuple[str, str], details: Mapping[str, str]) -> s
     title = f"Migration from {names[0]} to {names[1]}"
     asked = any(way.mrr is not None for way in probe.ways)
     ways = drawn(
-        lambda figure: _draw_ways(figure, probe, asked),
-        (FIGURE_WIDTH, 0.75 + 0.27 * len(_drawn_ways(probe, asked))),
+        lambda figure, narrow: _draw_ways(figure, probe, asked, narrow),
+        lambda narrow: (width(narrow), rows_height(len(_drawn_ways(probe, asked)), narrow)),
         "Every way out, forecast for the collection",
         layout="constrained",
     )
     curve = drawn(
-        lambda figure: _draw_curve(figure, probe),
-        (FIGURE_WIDTH, 2.4),
+        lambda figure, narrow: _draw_curve(figure, probe, narrow),
+        lambda narrow: (width(narrow), 2.0 if narrow else 2.3),
         "Recall by number of pairs",
         layout="constrained",
     )
@@ -166,13 +166,12 @@ def _details(probe: Probe, names: tuple[str, str], details: Mapping[str, str]) -
     return summary(rows, label="What was measured, and with what")
 
 
-def _draw_ways(figure: Any, probe: Probe, asked: bool) -> None:
+def _draw_ways(figure: Any, probe: Probe, asked: bool, narrow: bool) -> None:
     ways, axes = _drawn_ways(probe, asked), figure.add_subplot()
     chosen = [name == probe.recommended for name, _ in ways]
-    intervals(axes, [(name, *estimate) for name, estimate in ways], [TARGET if each else SOURCE for each in chosen])
-    for label, each in zip(axes.get_yticklabels(), chosen, strict=True):
-        label.set_fontweight("bold" if each else "normal")
-    axes.set(xlabel="MRR" if asked else "recall@10", xlim=(0, 1.02))
+    rows, colours = [(name, *estimate) for name, estimate in ways], [TARGET if each else SOURCE for each in chosen]
+    axes.set(xlabel="MRR" if asked else "recall@10", xlim=(0, 1))
+    intervals(axes, rows, colours, narrow=narrow, bold=chosen)
     tidy(axes)
 
 
@@ -181,7 +180,7 @@ def _drawn_ways(probe: Probe, asked: bool) -> list[tuple[str, Estimate]]:
     return [(name, estimate) for name, estimate in figures if estimate is not None]
 
 
-def _draw_curve(figure: Any, probe: Probe) -> None:
+def _draw_curve(figure: Any, probe: Probe, narrow: bool) -> None:
     axes = figure.add_subplot()
     counts, shares = zip(*probe.curve, strict=True)
     axes.plot(counts[:-2], shares[:-2], "o-", color=SOURCE, linewidth=1.6, markersize=5)

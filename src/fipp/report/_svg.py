@@ -8,8 +8,9 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+from fipp._printable import printable
 from fipp.report import _canvas
-from fipp.report._canvas import LABEL, svg_of
+from fipp.report._canvas import svg_of
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _COLOURS = {
@@ -18,31 +19,47 @@ _COLOURS = {
 } | {"#000000": "var(--ink)"}
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _FONT = re.compile(r"(?:font: *(?:(?P<weight>bold|[5-9]00) +)?(?P<size>[\d.]+px)[^;]*|font-family:[^;]*)")
-# An id of the form "class:x:y" gives an element a class and, if it has one, the place around which it is scaled.
+# An id of the form "class:x:y:note" gives an element a class, the place around which it is scaled, and a title.
 _MARK = ":"
 
 
 class Drawing(NamedTuple):
-    """A drawing as SVG, the rules of its style sheet, and what it shows, for those who cannot see it."""
+    """A drawing as SVG for screens and for phones, the rules of its style sheet, and what it shows, in words."""
 
-    svg: str
+    wide: str
+    narrow: str
     rules: frozenset[str]
     label: str
 
 
-def drawn(draw: Callable[[Any], None], size: tuple[float, float], label: str, **options: Any) -> Drawing:
-    """Return what a function draws on a figure of this size as a part of a page.
+def drawn(
+    draw: Callable[[Any, bool], None], size: Callable[[bool], tuple[float, float]], label: str, **options: Any
+) -> Drawing:
+    """Return what a function draws as a part of a page: once for screens, and once in a narrow form for phones.
 
-    An artist whose id is "class:x:y", in points from the top left corner, keeps its size when the page is zoomed.
+    An artist whose id is "class:x:y", in points from the top left corner, keeps its size when the page is zoomed. What
+    follows a further colon is shown when a pointer rests on it.
     """
-    root = ElementTree.fromstring(svg_of(draw, size, **options))
+    rules: set[str] = set()
+    wide, narrow = (_drawn(draw, size(narrow), label, narrow, rules, options) for narrow in (False, True))
+    return Drawing(wide, narrow, frozenset(rules), label)
+
+
+def _drawn(
+    draw: Callable[[Any, bool], None],
+    size: tuple[float, float],
+    label: str,
+    narrow: bool,
+    rules: set[str],
+    options: dict[str, Any],
+) -> str:
+    root = ElementTree.fromstring(svg_of(lambda figure: draw(figure, narrow), size, **options))
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"):
                 parent.remove(child)
     # Two drawings of a page must not have ids in common.
-    prefix = f"d{sha256(label.encode()).hexdigest()[:6]}-"
-    rules: set[str] = set()
+    prefix = f"d{sha256(f'{narrow}{label}'.encode()).hexdigest()[:6]}-"
     for element in root.iter():
         _restyle(element, rules)
         _rename(element, prefix)
@@ -50,12 +67,12 @@ def drawn(draw: Callable[[Any], None], size: tuple[float, float], label: str, **
         root.attrib.pop(name, None)
     root.set("role", "img")
     root.set("aria-label", label)
-    return Drawing(_written(root), frozenset(rules), label)
+    return _written(root)
 
 
-def mark(name: str, x: float, y: float) -> str:
-    """Return the id of an artist that has this class and is scaled around this place."""
-    return _MARK.join((name, f"{x:.2f}", f"{y:.2f}"))
+def mark(name: str, x: float, y: float, note: str = "") -> str:
+    """Return the id of an artist that has this class, is scaled around this place, and is explained by a note."""
+    return _MARK.join((name, f"{x:.2f}", f"{y:.2f}", printable(note)))
 
 
 def _restyle(element: ElementTree.Element, rules: set[str]) -> None:
@@ -78,12 +95,15 @@ def _size_only(found: re.Match[str]) -> str:
 
 def _rename(element: ElementTree.Element, prefix: str) -> None:
     for name, value in list(element.attrib.items()):
-        if name == "id" and (_MARK in value or value.startswith(LABEL)):
-            kind, *place = value.split(_MARK)
+        if name == "id" and _MARK in value:
+            kind, x, y, note = value.split(_MARK, 3)
             del element.attrib["id"]
             element.set("class", f"{element.get('class', '')} {kind}".strip())
-            if place:
-                element.set("data-at", " ".join(place))
+            element.set("data-at", f"{x} {y}")
+            if note:
+                title = ElementTree.Element(f"{{{_SVG}}}title")
+                title.text = note
+                element.insert(0, title)
         elif name == "id":
             element.set("id", prefix + value)
         elif name == f"{{{_XLINK}}}href":

@@ -14,7 +14,7 @@ from fipp.stores._columns import (
     vector_column,
     vector_type,
 )
-from fipp.stores._open import open_sink, open_source
-from fipp.stores._store import BATCH_ROWS, FRAGMENT_ROWS, Fragment, Key, Sink, Store, pyarrow, rows_of
+from fipp.stores._open import is_within, open_sink, open_source
+from fipp.stores._store import BATCH_ROWS, FRAGMENT_ROWS, Fragment, Key, Sink, Store, pyarrow
 
 __all__ = ["Fragment", "Sink", "Store", "open_sink", "open_source"]

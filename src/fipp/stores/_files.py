@@ -5,14 +5,15 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from fipp.exceptions import FippError
 from fipp.io import explained
-from fipp.stores._matrices import MATRICES, FileKind
-from fipp.stores._store import BATCH_ROWS, Fragment, pyarrow
+from fipp.stores._matrices import MATRICES, FileKind, beside
+from fipp.stores._store import BATCH_ROWS, Fragment, pyarrow, scanned
 
 _STREAM_BYTES = 1 << 20
 
@@ -40,8 +41,7 @@ class FileStore:
         """Yield ranges of rows, none of which spans two files; a file's size and time are the version."""
         _, paths = _find_files(self.address)
         for path in paths:
-            status = path.stat()
-            version = f"{status.st_size}.{status.st_mtime_ns}"
+            version = ".".join(map(_stamp, [path, *filter(Path.exists, beside(path))]))
             count = self._explained(path, self._kind.count)
             place = path.relative_to(self.root).as_posix()
             stem = place[: -len(path.suffix)]
@@ -69,8 +69,23 @@ class FileStore:
             if fragment.rows == 0:
                 yield fragment, pyarrow().RecordBatch.from_pylist([], schema)
 
+    def batches(self) -> Generator[Any, None, None]:
+        """Yield all rows as record batches."""
+        return scanned(self)
+
     def close(self) -> None:
         """Do nothing: a file is open only while it is read."""
+
+    def holds(self, path: Path) -> bool:
+        """Return whether what is written to a path, or to files in it, would belong to the store."""
+        here = Path(os.path.realpath(path))
+        if Path(self.address).is_dir():
+            return here.is_relative_to(os.path.realpath(self.address))
+        # Only the folder of a pattern is certain to be there, and may be a link.
+        root, pattern = Path(os.path.realpath(self.root)), Path(self.address).parts[len(self.root.parts) :]
+        return here.is_relative_to(root) and any(
+            _fits(each.relative_to(root).parts, pattern) for each in (here, here / f"fragment{self.suffix}")
+        )
 
     def _batches(self, path: Path, start: int) -> Iterator[Any]:
         arrow = pyarrow()
@@ -133,6 +148,20 @@ def _find_files(address: str) -> tuple[Path, list[Path]]:
     if len(kinds) > 1:
         raise FippError(f"{address} has files of several kinds ({', '.join(sorted(kinds))}): name one of them")
     return root, sorted(found, key=lambda each: each.as_posix())
+
+
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether the parts of a path match those of a pattern."""
+    if not (parts and pattern):
+        return not parts and set(pattern) <= {"**"}
+    if pattern[0] == "**":
+        return _fits(parts, pattern[1:]) or _fits(parts[1:], pattern)
+    return fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
+
+
+def _stamp(path: Path) -> str:
+    status = path.stat()
+    return f"{status.st_size}.{status.st_mtime_ns}"
 
 
 def _is_visible(path: Path) -> bool:

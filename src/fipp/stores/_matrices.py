@@ -67,10 +67,15 @@ class _Column:
         return column_of(part, np.ones(len(part), bool), self.type)
 
 
+def beside(path: Path) -> list[Path]:
+    """Return where the ids of a matrix are kept: as numbers, or as text, one per line. Other files have them inside."""
+    return [path.with_suffix(suffix) for suffix in (".ids.npy", ".txt")] if path.suffix.lower() == ".npy" else []
+
+
 def _npy_columns(path: Path) -> dict[str, _Column]:
-    """Return a matrix, with ids from ``x.ids.npy`` or, as text, one per line, from ``x.txt`` beside it."""
+    """Return a matrix, with ids from a file beside it if there is one."""
     columns = {}
-    numbers, lines = path.with_suffix(".ids.npy"), path.with_suffix(".txt")
+    numbers, lines = beside(path)
     if numbers.exists():
         columns["id"] = _Column.of(np.load(numbers, mmap_mode="r", allow_pickle=False))
     elif lines.exists():

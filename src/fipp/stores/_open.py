@@ -6,14 +6,18 @@ from pathlib import Path
 
 from fipp.exceptions import FippError
 from fipp.stores._files import FileStore
+from fipp.stores._lance import LANCE, LanceSink, LanceStore
 from fipp.stores._outputs import FileSink, FolderSink
 from fipp.stores._postgres import PostgresStore
 from fipp.stores._postgres_sink import PostgresSink
+from fipp.stores._qdrant import QdrantStore
+from fipp.stores._qdrant_sink import QdrantSink
 from fipp.stores._store import Sink, Store, parse_address
 from fipp.stores._writers import WRITERS
 
-_KNOWN = "postgresql://, or a path of Parquet, Arrow, Feather, .npy, .safetensors or .faiss files"
+_KNOWN = "postgresql://, qdrant://, or a path of Parquet, Arrow, Feather, .npy, .safetensors, .faiss or .lance"
 _POSTGRES = ("postgresql", "postgres")
+_QDRANT = ("qdrant", "qdrant+https")
 
 
 def open_source(address: str, *, key: str | None = None) -> Store:
@@ -41,21 +45,23 @@ def open_source(address: str, *, key: str | None = None) -> Store:
     """
     parsed = parse_address(address)
     if parsed is None:
-        return FileStore(address)
+        return LanceStore(address) if _is_lance(address) else FileStore(address)
     if parsed.scheme in _POSTGRES:
         return PostgresStore(parsed, key)
+    if parsed.scheme in _QDRANT:
+        return QdrantStore(parsed, key)
     raise FippError(f"there is no store {parsed.scheme}://: give {_KNOWN}")
 
 
-def open_sink(address: str, *, key: str | None = None) -> Sink:
+def open_sink(address: str, *, key: str | None = None, column: str | None = None) -> Sink:
     """Return the store to write that an address means: a file if it ends like one, otherwise a folder.
 
     Parameters
     ----------
     address : str
         A path, or a table such as ``postgresql://host/shop#documents_new``.
-    key : str, optional
-        The column that rows are ordered by, where a store needs one.
+    key, column : str, optional
+        The column that rows are ordered by and the column of vectors, where a store needs to know them.
 
     Returns
     -------
@@ -69,6 +75,8 @@ def open_sink(address: str, *, key: str | None = None) -> Sink:
     parsed = parse_address(address)
     if parsed is None:
         path = Path(address)
+        if _is_lance(address):
+            return LanceSink(address)
         if path.suffix.lower() in WRITERS:
             return FileSink(address)
         if path.suffix and not path.is_dir() and not address.endswith("/"):
@@ -76,4 +84,15 @@ def open_sink(address: str, *, key: str | None = None) -> Sink:
         return FolderSink(address)
     if parsed.scheme in _POSTGRES:
         return PostgresSink(parsed, key)
+    if parsed.scheme in _QDRANT:
+        return QdrantSink(parsed, key, column)
     raise FippError(f"there is no store {parsed.scheme}://: give {_KNOWN}")
+
+
+def is_within(path: Path, address: str) -> bool:
+    """Return whether a file that is written to a path would belong to a store."""
+    return parse_address(address) is None and not _is_lance(address) and FileStore(address).holds(path)
+
+
+def _is_lance(address: str) -> bool:
+    return Path(address).suffix.lower() == LANCE

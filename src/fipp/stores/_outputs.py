@@ -12,12 +12,13 @@ from typing import Any
 from fipp.exceptions import FippError
 from fipp.io import explain_failure, flush_folder
 from fipp.stores._columns import is_vector
-from fipp.stores._files import KINDS
+from fipp.stores._files import KINDS, FileStore
+from fipp.stores._matrices import beside
 from fipp.stores._store import Fragment, Store, digest_of_file, pyarrow
 from fipp.stores._writers import check_writable, write_rows
 
 
-class _Files:
+class PathSink:
     """What a folder and a file share: fragments are collected beside the place, and a name may be a link to it."""
 
     copies = 1
@@ -38,6 +39,8 @@ class _Files:
     def create(self, schema: Any, source: Store, rows: int) -> None:
         """Make a folder for the fragments beside the place, and see whether they will fit on the disk."""
         self.open(schema, source)
+        if isinstance(source, FileStore) and source.holds(self.path):
+            raise FippError(f"{self.path} would be a part of {source.address} itself: choose a place outside")
         if not self.path.parent.is_dir():
             raise FippError(f"cannot write {self.path}: the folder {self.path.parent} does not exist")
         with explain_failure(self.staging):
@@ -112,7 +115,7 @@ class _Files:
         """Do nothing: a file is open only while it is written."""
 
 
-class FolderSink(_Files):
+class FolderSink(PathSink):
     """A folder with one file per fragment, of the same kind as the source's files, or Parquet."""
 
     def open(self, schema: Any, source: Store) -> None:
@@ -139,24 +142,20 @@ class FolderSink(_Files):
         yield from KINDS[self.suffix].batches(self._piece(self.path, fragment.name), 0)
 
 
-class FileSink(_Files):
+class FileSink(PathSink):
     """One file, which is put together from the fragments at the end."""
 
     copies = 2
 
     def exists(self) -> bool:
         """Return whether there is already something under this name, or beside a matrix, where its ids will be."""
-        return any(path.exists() for path in (self.path, *self._beside()))
+        return any(path.exists() for path in (self.path, *beside(self.path)))
 
     def discard(self) -> None:
         """Remove everything that was written."""
         super().discard()
-        for path in self._beside():
+        for path in beside(self.path):
             path.unlink(missing_ok=True)
-
-    def _beside(self) -> list[Path]:
-        is_matrix = self.path.suffix.lower() == ".npy"
-        return [self.path.with_suffix(suffix) for suffix in (".ids.npy", ".txt")] if is_matrix else []
 
     def open(self, schema: Any, source: Store) -> None:
         """Go on with what `create` began."""

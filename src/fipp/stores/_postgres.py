@@ -13,7 +13,7 @@ import numpy as np
 from fipp._optional import require
 from fipp.exceptions import FippError
 from fipp.stores._columns import ID_NAMES, column_of, usual_column
-from fipp.stores._store import BATCH_ROWS, Address, Fragment, Key, pyarrow
+from fipp.stores._store import BATCH_ROWS, Address, Fragment, Key, key_ranges, pyarrow
 
 POSTGRES_TYPE = b"fipp.postgresql.type"
 """The key of a field's metadata under which a column keeps its type in PostgreSQL."""
@@ -221,22 +221,14 @@ class PostgresStore:
 
         A fragment is planned and read in one transaction, which ends when the next one is asked for.
         """
-        after, number = None, 0
+
+        def look(name: str, after: Key, last: Key) -> Fragment | None:
+            self.database.end()
+            found = self._last_of(after, rows) if last is None else last
+            return None if found is None else self._fragment(name, after, found)
+
         try:
-            for fragment in done:
-                if fragment.last is not None:
-                    self.database.end()
-                    yield self._fragment(number, after, fragment.last)
-                    after, number = fragment.last, number + 1
-            while True:
-                self.database.end()
-                last = self._last_of(after, rows)
-                if last is None:
-                    break
-                yield self._fragment(number, after, last)
-                after, number = last, number + 1
-            if number == 0:
-                yield Fragment(_name(0), None, None, 0)
+            yield from key_ranges(done, look)
         finally:
             self.database.end()
 
@@ -250,7 +242,7 @@ class PostgresStore:
         found = self.database.run(query, [*self._bounds(after, None), rows])
         return found[0][0] if found else None
 
-    def _fragment(self, number: int, after: Key, last: Key) -> Fragment:
+    def _fragment(self, name: str, after: Key, last: Key) -> Fragment:
         # Every change of a row makes a new version of it with the number of its transaction in xmin.
         version = "whole_row.*::text" if self.is_view else "{key}::text || ' ' || whole_row.xmin::text"
         query = (
@@ -259,7 +251,7 @@ class PostgresStore:
         count, total = self.database.run(
             self._sql(query + " {where}", after, last), self._bounds(after, last)
         )[0]  # fmt: skip
-        return Fragment(_name(number), after, last, count, total or "")
+        return Fragment(name, after, last, count, total or "")
 
     def _sql(self, query: str, after: Key = None, last: Key = None) -> Any:
         """Return a query with its names put in."""
@@ -284,15 +276,26 @@ class PostgresStore:
             if fragment.rows == 0:
                 yield fragment, self._batch([])
                 continue
-            # The key's own text may have its name, and sorts otherwise.
-            page = (
-                "SELECT {key}::text AS fipp_key, {selected} FROM {table} AS source_rows {where} "
-                "ORDER BY source_rows.{key} LIMIT %s"
-            )
-            after, last = fragment.after, fragment.last
-            while rows := self._read(self._sql(page, after, last), [*self._bounds(after, last), BATCH_ROWS]):
-                after = rows[-1][0]
-                yield fragment, self._batch([row[1:] for row in rows])
+            for batch in self._between(fragment.after, fragment.last):
+                yield fragment, batch
+
+    def batches(self) -> Generator[Any, None, None]:
+        """Yield all rows as record batches, from one snapshot."""
+        try:
+            yield from self._between(None, None)
+        finally:
+            self.database.end()
+
+    def _between(self, after: Key, last: Key) -> Iterator[Any]:
+        """Yield the rows of a range of keys, page by page."""
+        # The key's own text may have its name, and sorts otherwise.
+        page = (
+            "SELECT {key}::text AS fipp_key, {selected} FROM {table} AS source_rows {where} "
+            "ORDER BY source_rows.{key} LIMIT %s"
+        )
+        while rows := self._read(self._sql(page, after, last), [*self._bounds(after, last), BATCH_ROWS]):
+            after = rows[-1][0]
+            yield self._batch([row[1:] for row in rows])
 
     def rows_of(self, keys: Sequence[Any]) -> Iterator[Any]:
         """Yield the rows with the given keys, in their order, as record batches."""
@@ -323,7 +326,3 @@ class PostgresStore:
 def identifier(collection: str) -> Any:
     """Return ``table`` or ``schema.table`` as an identifier of SQL."""
     return psycopg("psycopg.sql").Identifier(*collection.split("."))
-
-
-def _name(number: int) -> str:
-    return f"part-{number:08d}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,15 +70,42 @@ class Store(Protocol):
     def scan(self, fragments: Iterable[Fragment]) -> Generator[tuple[Fragment, Any], None, None]:
         """Yield each fragment with one record batch after the other, at least one, in order."""
 
+    def batches(self) -> Generator[Any, None, None]:
+        """Yield all rows as record batches; whoever stops before the end closes the generator."""
+
     def close(self) -> None:
         """Let go of connections and locks; what is asked for later opens them again."""
 
 
-def rows_of(store: Store, fragment_rows: int = FRAGMENT_ROWS) -> Generator[Any, None, None]:
-    """Yield all rows of a store as record batches; who stops before the end closes it."""
-    with closing(store.plan(fragment_rows)) as fragments, closing(store.scan(fragments)) as batches:
+def scanned(store: Store) -> Generator[Any, None, None]:
+    """Yield all rows of a store whose plan costs nothing."""
+    with closing(store.plan(FRAGMENT_ROWS)) as fragments, closing(store.scan(fragments)) as batches:
         for _, batch in batches:
             yield batch
+
+
+def key_ranges(
+    done: Sequence[Fragment], look: Callable[[str, Key, Key], Fragment | None]
+) -> Generator[Fragment, None, None]:
+    """Yield the fragments of a store that is ordered by a key: those that are done, as they are now, then new ones.
+
+    ``look(name, after, last)`` returns the fragment with these keys; without ``last``, it chooses where the fragment
+    ends, and returns None behind the last row.
+    """
+    after, number = None, 0
+    for last in (fragment.last for fragment in done):
+        if last is not None and (fragment := look(_name(number), after, last)) is not None:
+            yield fragment
+            after, number = last, number + 1
+    while (fragment := look(_name(number), after, None)) is not None:
+        yield fragment
+        after, number = fragment.last, number + 1
+    if number == 0:
+        yield Fragment(_name(0), None, None, 0)
+
+
+def _name(number: int) -> str:
+    return f"part-{number:08d}"
 
 
 class Sink(Protocol):
