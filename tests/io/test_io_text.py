@@ -344,7 +344,7 @@ def test_the_fast_parser_never_changes_the_result(tmp_path, lines):
 
     fast = outcome()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fipp.io.formats._text.parse_block", nothing_together)
+        patch.setattr("fipp.io.formats._text_block.parse_block", nothing_together)
         assert outcome() == fast
 
 

@@ -210,25 +210,28 @@ def _search_here(
     found = found if candidates is None else [*found, candidates]
     for strip in scan.strips():
         of_keys = None if backward is None else _OfKeys(scan.queries.read_all(), strip.keys, strip.columns, backward)
-
-        def work(pairs: Pairs, tiles: Tiles, number: int, of_keys: _OfKeys | None) -> list[NDArray[np.int64]]:
-            lists = [Shortlists.of(pairs, best, number) for best in found]
-            for part, products in tiles:
-                for shortlists in lists:
-                    shortlists.add(part, products)
-                if of_keys is not None:
-                    of_keys.add(pairs.rows, part, products)
-            return [shortlists.best(exact=best.exact) for shortlists, best in zip(lists, found, strict=True)]
-
         for number in range(scan.n_parts):
-            if candidates is not None and of_keys is not None and number > 0:
+            if candidates is not None and of_keys is not None:
                 candidates.estimates[number, strip.columns] = of_keys.estimate() / np.float32(2)
-            for rows, packed in strip.run(partial(work, number=number, of_keys=of_keys), number):
+            for rows, packed in strip.run(partial(_look_through, found, of_keys, number), number):
                 for best, new in zip(found, packed, strict=True):
                     best.add(rows, new)
                 steps()
         if of_keys is not None:
             of_keys.close()
+
+
+def _look_through(
+    found: list[Best], of_keys: _OfKeys | None, number: int, pairs: Pairs, tiles: Tiles
+) -> list[NDArray[np.int64]]:
+    """Return the best keys of some queries, which are in the part with this number, for everything that is wanted."""
+    lists = [Shortlists.of(pairs, best, number) for best in found]
+    for part, products in tiles:
+        for shortlists in lists:
+            shortlists.add(part, products)
+        if of_keys is not None:
+            of_keys.add(pairs.rows, part, products)
+    return [shortlists.best(exact=best.exact) for shortlists, best in zip(lists, found, strict=True)]
 
 
 class _Question(NamedTuple):

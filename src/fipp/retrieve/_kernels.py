@@ -1,7 +1,6 @@
 """The compiled loops of the search: they look through tiles of products, and settle close scores exactly.
 
-This module imports numba, so it is itself imported only when a search runs. All compiled functions are in this file,
-because numba notices only changes of the file that a cached function is in.
+This module is imported only when a search runs.
 
 The best scores of a row are collected in a *shortlist*, which has room for more than the k wanted. What is below the
 row's ``low`` cannot be among the k best, so that most blocks of a tile are passed over after one comparison. A full
@@ -11,16 +10,14 @@ Loops count in unsigned integers: signed ones may count from the end, and numba 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from fipp._compiled import compiled, instruction
 
 Lists = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], NDArray[np.float64]]
 """Shortlists, one in each row: scores with their columns, packed; how many there are; how many of these are exact; the
@@ -33,7 +30,7 @@ Room = tuple[NDArray[np.float64], NDArray[np.int64]]
 EMPTY = np.iinfo(np.int64).max
 BLOCK = 32
 """How many scores are compared at a time."""
-# A first ``low`` is found among the highest scores of this many groups, or of a multiple, at least four for each wanted.
+# A first ``low`` is found among the highest scores of so many groups, or a multiple: at least four for each wanted.
 _GROUPS = 32
 _PARTIAL_SUMS = 32
 _ALL_BUT_SIGN = np.int64(0x7FFFFFFF)
@@ -44,26 +41,7 @@ _LISTS = "Tuple((int64[:, ::1], int32[::1], int32[::1], float32[::1], float64[::
 _VECTORS = f"Tuple(({_MATRIX}, {_MATRIX}, float32[::1]))"
 
 
-def _compiled(signature: str, *, any_order: bool = False) -> Callable[[Function], Function]:
-    """Compile a function now, or load it from numba's cache; it runs without Python's lock.
-
-    With ``any_order``, sums may be added in another order than written, which vector instructions need.
-
-    The cache is in ``__pycache__`` beside this file or, if that cannot be written, in the user's own cache folder. Like
-    the ``.pyc`` files there it is code, and as safe as the folder; no file that a user gives to fipp leads to it.
-    """
-    freedom: Any = {"reassoc", "contract", "nsz"} if any_order else False
-
-    def decorate(function: Function) -> Any:
-        try:
-            return njit(signature, nogil=True, fastmath=freedom, cache=True)(function)
-        except (OSError, RuntimeError):  # there is nowhere to write: compile for this process alone
-            return njit(signature, nogil=True, fastmath=freedom)(function)
-
-    return decorate
-
-
-@_compiled(f"void({_MATRIX}, {_MATRIX}, {_MATRIX})", any_order=True)
+@compiled(f"void({_MATRIX}, {_MATRIX}, {_MATRIX})", any_order=True)
 def multiply(queries: NDArray, keys: NDArray, tile: NDArray) -> None:
     """Write the products of a few queries with many keys to a tile, reading each key once.
 
@@ -123,7 +101,7 @@ def _score(packed: Any) -> Any:
     return np.int32(bits).view(np.float32)
 
 
-@intrinsic
+@instruction
 def _compare_block(_: Any, tile: Any, row: Any, begin: Any, offset: Any, lowest: Any) -> Any:
     """Return a bit for each of 32 scores of a row from ``begin`` on: whether it reaches ``lowest`` less its offset.
 
@@ -148,7 +126,7 @@ def _compare_block(_: Any, tile: Any, row: Any, begin: Any, offset: Any, lowest:
     return types.uint32(tile, types.uint64, types.uint64, offset, types.float32), generate
 
 
-@intrinsic
+@instruction
 def _lowest_bit(_: Any, bits: Any) -> Any:
     """Return the number of the lowest bit that is set."""
 
@@ -280,7 +258,7 @@ def _first_floor(tile: NDArray, row: Any, offset: NDArray, minima: NDArray, k: i
     return np.float32(-np.float64(_select(minima, len(minima), k)) - 2 * error)
 
 
-@_compiled(f"void({_MATRIX}, int64, {_LISTS}, int64, {_VECTORS})")
+@compiled(f"void({_MATRIX}, int64, {_LISTS}, int64, {_VECTORS})")
 def scan_rows(tile: NDArray, start: int, lists: Lists, k: int, vectors: Vectors) -> None:
     """Collect the k best scores of each row of a tile. Its columns begin at ``start`` of the vectors listed."""
     packed, counts, _, low, error = lists
@@ -322,7 +300,7 @@ def _raise_floors(tile: NDArray, start: int, lists: Lists, k: int) -> None:
         low[i] = max(low[i], np.float32(-np.float64(_select(column, groups, k)) - 2 * error[i]))
 
 
-@_compiled(f"void({_MATRIX}, int64, int64, int64, {_LISTS}, int64, {_VECTORS})")
+@compiled(f"void({_MATRIX}, int64, int64, int64, {_LISTS}, int64, {_VECTORS})")
 def scan_columns(tile: NDArray, top: int, step: int, start: int, lists: Lists, k: int, vectors: Vectors) -> None:
     """Collect the k best scores of each column of a tile.
 
@@ -350,7 +328,7 @@ def scan_columns(tile: NDArray, top: int, step: int, start: int, lists: Lists, k
                 counts[column] += 1
 
 
-@_compiled(f"void({_LISTS}, {_VECTORS}, boolean, int64, int64, int64[:, ::1])")
+@compiled(f"void({_LISTS}, {_VECTORS}, boolean, int64, int64, int64[:, ::1])")
 def close(lists: Lists, vectors: Vectors, exact: bool, begin: int, first: int, best: NDArray) -> None:
     """Write the k best of the shortlists from ``begin`` on, packed, in any order; settle them first if ``exact``.
 
@@ -369,7 +347,7 @@ def close(lists: Lists, vectors: Vectors, exact: bool, begin: int, first: int, b
             best[number, i] = packed[row, i] + first if i < counts[row] else EMPTY
 
 
-@_compiled(f"void({_LISTS}, {_MATRIX})")
+@compiled(f"void({_LISTS}, {_MATRIX})")
 def join_scores(lists: Lists, highest: NDArray) -> None:
     """Add the scores of each shortlist to the highest known, which are sorted."""
     packed, counts, k = lists[0], lists[1], highest.shape[1]
@@ -384,7 +362,7 @@ def join_scores(lists: Lists, highest: NDArray) -> None:
             highest[row, place] = score
 
 
-@_compiled(f"void({_MATRIX}, int64, int64, int64[::1], float32[::1], float64[::1], {_VECTORS}, int64[::1])")
+@compiled(f"void({_MATRIX}, int64, int64, int64[::1], float32[::1], float64[::1], {_VECTORS}, int64[::1])")
 def count_reaching(
     tile: NDArray,
     block: int,
@@ -418,7 +396,7 @@ def count_reaching(
                     counts[number] += np.float32(exact) >= goal
 
 
-@_compiled(f"void({_VECTORS}, int64[::1], int64[::1], float32[::1])")
+@compiled(f"void({_VECTORS}, int64[::1], int64[::1], float32[::1])")
 def score_pairs(vectors: Vectors, rows: NDArray, columns: NDArray, scores: NDArray) -> None:
     """Score pairs exactly, and round once."""
     own, others, offset = vectors

@@ -222,7 +222,7 @@ class Pairs:
 
 
 def halves(n: int) -> list[slice]:
-    """Cut row numbers into parts, each spread over all: the last has half of all, the one before it a quarter, and so on.
+    """Cut row numbers into parts that are spread over all: the last has half of them, the one before a quarter, etc.
 
     Examples
     --------

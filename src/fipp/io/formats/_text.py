@@ -8,7 +8,7 @@ from contextlib import closing
 from functools import partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +19,16 @@ from fipp.io._report import DOUBTFUL, DUPLICATE, NOT_FINITE, RAGGED, UNREADABLE,
 from fipp.io._rows import FloatMatrix, RowCollector, keep_freed_pages
 from fipp.io._stream import Source, read_blocks
 from fipp.io._table import Options, Table
-from fipp.io.formats._text_block import Parsed, parse_block
 from fipp.linalg import ordered_map
+
+if TYPE_CHECKING:
+    from fipp.io.formats._text_block import Parsed
 
 SAMPLE_ROWS = 100
 """The number of rows that decide the number of dimensions."""
 
 _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r")
 _MOST_THREADS = 6
-_MOST_FIELDS = 100_000
-"""The fields that one thread parses at a time, for each of which it needs some 300 bytes."""
 
 
 def read_text(place: Path | Source, options: Options) -> Table:
@@ -100,16 +100,15 @@ class _Rows:
 
     def read(self, blocks: Iterator[bytes]) -> None:
         """Collect the rows of all blocks: parse on all threads, add in order."""
+        from fipp.io.formats._text_block import parse_block  # which imports numba
+
         parse = partial(parse_block, dimension=self._rows.dimensions, dtype=self._rows.dtype, wanted=self._wanted_bytes)
         keep_freed_pages()
-        # A line cannot be cut, so several threads must not parse very long ones at the same time.
-        threads = max(1, min(_MOST_THREADS, _MOST_THREADS * _MOST_FIELDS // self._rows.dimensions))
         while not self.is_full:
             # With a limit, read ahead no further than the missing rows need.
             some = blocks if self._limit is None or self._wanted is not None else self._enough(blocks)
             found = False
-            pieces = (piece for block in some for piece in _pieces(block))
-            with closing(ordered_map(parse, pieces, at_most=threads)) as results:
+            with closing(ordered_map(parse, some, at_most=_MOST_THREADS)) as results:
                 for parsed in results:
                     found = True
                     self._add(parsed)
@@ -223,18 +222,6 @@ class _Rows:
             self._index[word] = len(self._index)
             return True
         return False
-
-
-def _pieces(block: bytes) -> Iterator[bytes]:
-    """Cut a block with many fields between lines, so that all pieces have about as many."""
-    count = -(-int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) <= ord(" "))) // _MOST_FIELDS)
-    start = 0
-    for part in range(1, count):
-        stop = block.find(b"\n", max(start, part * len(block) // count)) + 1
-        if stop and stop < len(block):
-            yield block[start:stop]
-            start = stop
-    yield block[start:] if start else block
 
 
 def _as_bytes(word: str) -> bytes:

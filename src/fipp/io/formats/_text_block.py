@@ -1,16 +1,12 @@
-"""Many lines of text vectors at once, with whole-array operations that run on every thread.
+"""Many lines of text vectors at once, by a compiled loop. This module is imported only when text is read.
 
-Ours rather than a library's: polars and pyarrow are no faster (docs/results/loading.md) and cannot report single bad
-rows, `numpy.loadtxt` takes three times as long, and none of them knows words that contain spaces.
+Ours rather than a library's: polars and pyarrow are slower (docs/results/loading.md), cannot report single bad rows,
+and do not know words that contain spaces.
 
-A block of text is one array of bytes. Lines with the right number of fields are found by the positions of their
-separators; all other lines go back to the caller. A number that is written plainly (``-0.0123``: a digit, a point, up
-to 16 digits) is converted eight digits at a time: eight bytes are one 64-bit integer, in which neighbouring digits,
-then pairs, then fours are joined by three multiplications. Its value is a whole number up to 2⁵³ divided by a power of
-ten that a double holds exactly, so the quotient is the double nearest to the text, as `float` computes it. Numbers with
-more digits before the point, none after it, or an exponent take a second pass of the same kind. A number with even more
-digits is known to within a small error; if everything within that error rounds to the same float32, that is the result.
-The rest goes to `float`.
+Every number becomes the float64 nearest to its text, as `float` computes it. Its first 19 digits are a whole number, by
+which the first 128 bits of a power of five are multiplied (after Lemire, *Number parsing at a gigabyte per second*,
+2021). Where the bits that were left out could change the rounding, and with whatever is not written in digits, the line
+is read by `float`. Lines that are not a word and the right number of numbers go back to the caller.
 """
 
 from __future__ import annotations
@@ -20,27 +16,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from llvmlite import ir
+from numba import njit, types
 
-MARGIN = 24
-"""Bytes put before the text, so that the sixteen bytes before the end of any field exist."""
+from fipp._compiled import compiled, instruction
 
-_MINUS, _PLUS, _POINT = 45, 43, 46
-_SPACE, _NEWLINE = 32, 10
-_LONGEST = 16
-"""The number of digits after the point that two 64-bit integers hold."""
+_TAB, _NEWLINE, _RETURN, _SPACE, _PLUS, _MINUS, _POINT, _ZERO, _E = b"\t\n\r +-.0e"
+_LOWER_CASE = 32
+_FIRST_POWER, _LAST_POWER = -342, 308
+_LONGEST_EXPONENT = 10_000
+# A mantissa below these has room for one digit more, and for eight.
+_ROOM_FOR_ONE, _ROOM_FOR_EIGHT = np.uint64(10**18), np.uint64(10**10)
+_ONE, _EIGHT = np.uint64(1), np.uint64(8)
+_ALL_ONES = np.uint64(2**64 - 1)
 
-_TENS = np.array([10**power for power in range(_LONGEST + 1)], dtype=np.uint64)
-_TENS_EXACT = np.array([float(10**power) for power in range(23)])
-_SIGNS = np.array([1.0, -1.0])
-_ZEROS = np.uint64(0x3030303030303030)
-_CARRY, _HIGH = np.uint64(0x7676767676767676), np.uint64(0x8080808080808080)
-# Which of eight bytes belong to a number with 0, 1, … 8 digits: the last ones, which are the highest.
-_LAST_BYTES = np.array([0, *((~0 << (64 - 8 * digits)) & (2**64 - 1) for digits in range(1, 9))], dtype=np.uint64)
-_EXACT = np.uint64(2**53)
-
-Positions = npt.NDArray[np.intp]
-Bytes = npt.NDArray[np.uint8]
-Mask = npt.NDArray[np.bool_]
+Positions = npt.NDArray[np.int64]
 
 
 class Parsed(NamedTuple):
@@ -73,73 +63,37 @@ def parse_block(
     >>> parsed.words, parsed.matrix.tolist(), parsed.odd
     ([b'cat', b'dog'], [[0.5, 2.0], [100.0, -1.0]], [(1, b'New York 1 2')])
     """
-    text = _Text(block)
-    if text.is_ragged:  # fastText ends lines with a space, Windows with a carriage return; some files use tabs
-        text = _Text(_plain_ends(block))
-    padded, array = text.padded, text.array
-    starts, ends, lines, odd = _regular_lines(text, dimension)
-    words = [padded[start:end] for start, end in zip(starts.tolist(), ends[:, 0].tolist(), strict=True)]
-    rows = len(words)
-    if wanted is not None:
-        chosen = np.flatnonzero([word in wanted for word in words])
-        words, ends, lines = [words[row] for row in chosen.tolist()], ends[chosen], lines[chosen]
-    matrix, unreadable = _numbers(padded, array, ends, np.dtype(dtype))
-    if len(unreadable):
-        odd = np.sort(np.concatenate([odd, lines[unreadable]]))
-        kept = np.delete(np.arange(len(words)), unreadable)
-        words, matrix, lines = [words[row] for row in kept.tolist()], matrix[kept], lines[kept]
-        rows -= len(unreadable)
-    return Parsed(words, matrix, np.isfinite(matrix).all(axis=1), lines, _lines_of(block, odd), len(text.last), rows)
+    if not block.endswith(b"\n"):  # the loop looks for nothing else to stop at
+        block += b"\n" * bool(block)
+    text = np.frombuffer(block, dtype=np.uint8)
+    total = int(np.count_nonzero(text == _NEWLINE))
+    most = min(total, len(block) // (2 * dimension + 2))  # each line has a digit and a separator for each, and a word
+    values, places, odd = np.empty((most, dimension)), np.empty((most, 4), dtype=np.int64), np.empty(total, np.int64)
+    is_doubtful = np.empty(most, dtype=np.bool_)
+    rows, n_odd = parse_lines(text, values, places, is_doubtful, odd)
+    values, places, odd = values[:rows], places[:rows], odd[:n_odd]
+    words = [block[start:end] for start, end in places[:, :2].tolist()]
+    kept = np.ones(rows, dtype=np.bool_) if wanted is None else np.array([word in wanted for word in words], np.bool_)
+    for row in np.flatnonzero(is_doubtful[:rows] & kept).tolist():
+        if not _read(block, places[row], values[row]):
+            kept[row] = False
+            odd = np.append(odd, places[row, 3])
+    rows -= len(odd) - n_odd
+    if not kept.all():
+        words, values, places = [words[row] for row in np.flatnonzero(kept).tolist()], values[kept], places[kept]
+    with np.errstate(over="ignore"):
+        matrix = values.astype(dtype)
+    odd_lines = _lines_of(block, np.sort(odd))
+    return Parsed(words, matrix, np.isfinite(matrix).all(axis=1), places[:, 3], odd_lines, total, rows)
 
 
-class _Text:
-    """A block as an array of bytes, with the positions of its separators."""
-
-    def __init__(self, block: bytes) -> None:
-        self.padded = b"0" * MARGIN + block + b"0" * 8
-        self.array = np.frombuffer(self.padded, dtype=np.uint8)
-        self.separators = np.flatnonzero(self.array <= _SPACE)
-        kinds = self.array[self.separators]
-        is_newline = kinds == _NEWLINE
-        self.last = np.flatnonzero(is_newline)
-        self.is_plain = bool(((kinds == _SPACE) | is_newline).all())
-
-    @property
-    def is_ragged(self) -> bool:
-        """Whether there are separators other than spaces, or two in a row."""
-        return not self.is_plain or bool((np.diff(self.separators) == 1).any())
-
-
-def _plain_ends(block: bytes) -> bytes:
-    """Turn tabs into spaces and drop white space at the ends of lines; the number of lines stays the same."""
-    # Only once each, so that no file can make this slow: a line with more spaces at its end is odd.
-    return block.replace(b"\t", b" ").replace(b"\r\n", b"\n").replace(b" \n", b"\n")
-
-
-def _regular_lines(text: _Text, dimension: int) -> tuple[Positions, Positions, Positions, Positions]:
-    """Find the lines with the right number of fields.
-
-    Return their starts, the positions of the separators after their fields (rows, d + 1), their numbers, and the
-    numbers of the other lines that are not blank.
-    """
-    separators, last = text.separators, text.last
-    every_start = np.concatenate([[MARGIN], separators[last] + 1])[:-1]
-    good = np.diff(last, prepend=-1) == dimension + 1
-    if good.all():
-        ends = separators.reshape(len(last), dimension + 1)
-    else:
-        ends = separators[last[good][:, np.newaxis] + np.arange(-dimension, 1)]
-        every_start = every_start[good]
-    lines = np.flatnonzero(good)
-    fine = ends[:, 0] > every_start  # there is a word
-    if not text.is_plain:
-        # Other control characters look like separators here, but belong to a word.
-        fine &= (text.array[ends[:, :-1]] == _SPACE).all(axis=1)
-    if not fine.all():
-        every_start, ends, lines = every_start[fine], ends[fine], lines[fine]
-    is_odd = np.diff(separators[last], prepend=MARGIN - 1) > 1  # blank lines are neither
-    is_odd[lines] = False
-    return every_start, ends, lines, np.flatnonzero(is_odd)
+def _read(block: bytes, place: Positions, values: npt.NDArray[np.float64]) -> bool:
+    """Read the numbers of a row in Python; return whether they are numbers."""
+    try:
+        values[:] = [float(field) for field in block[place[1] : place[2]].split()]
+    except ValueError:
+        return False
+    return True
 
 
 def _lines_of(block: bytes, numbers: Positions) -> list[tuple[int, bytes]]:
@@ -149,130 +103,211 @@ def _lines_of(block: bytes, numbers: Positions) -> list[tuple[int, bytes]]:
     return [(number, lines[number]) for number in numbers.tolist()]
 
 
-def _numbers(padded: bytes, array: Bytes, ends: Positions, dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], Positions]:
-    """Convert the fields after the word to numbers; return also the rows with a field that is not a number.
+def _powers_of_five() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """Return the first 128 bits of every power of five, as two integers, and the exponents of their highest bits."""
+    first, exponents = [], []
+    for power in range(_FIRST_POWER, _LAST_POWER + 1):
+        five = 5 ** abs(power)
+        length = five.bit_length()
+        first.append(divmod((five << 128) >> length if power >= 0 else (1 << (length + 127)) // five, 1 << 64))
+        exponents.append(length - 1 if power >= 0 else -length)
+    return np.array(first, dtype=np.uint64), np.array(exponents)
 
-    ``padded`` and ``array`` are the text, with ``MARGIN`` bytes before it and eight after it. ``ends`` has shape
-    (rows, d + 1): the positions of the separators after the word and after each number.
+
+_FIVES, _EXPONENTS = _powers_of_five()
+
+
+@instruction
+def _multiply_high(_: Any, a: Any, b: Any) -> Any:
+    """Return the upper 64 of the 128 bits of a product."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(*(builder.zext(each, wide) for each in given))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+@instruction
+def _leading_zeros(_: Any, bits: Any) -> Any:
+    """Return how many of 64 bits are above the highest that is set."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.ctlz(given[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@instruction
+def _float_of(_: Any, bits: Any) -> Any:
+    """Return the float64 that has these bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.bitcast(given[0], ir.DoubleType())
+
+    return types.float64(types.uint64), generate
+
+
+@instruction
+def _eight_bytes(_: Any, text: Any, place: Any) -> Any:
+    """Return eight bytes as one integer, whose lowest byte is the first."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        array, number = context.make_array(signature.args[0])(context, builder, given[0]), ir.IntType(64)
+        bits = builder.load(builder.bitcast(builder.gep(array.data, [given[1]]), number.as_pointer()), align=1)
+        return bits if np.little_endian else builder.bswap(bits)
+
+    return types.uint64(text, types.uint64), generate
+
+
+@njit(forceinline=True)
+def _nearest(mantissa: Any, power: Any) -> Any:
+    """Return the float64 nearest to mantissa · 10^power, or NaN where 128 bits of the power do not tell."""
+    if mantissa == np.uint64(0):
+        return 0.0
+    if power < _FIRST_POWER or power > _LAST_POWER:
+        return np.nan
+    zeros = _leading_zeros(mantissa)
+    mantissa <<= zeros
+    # The upper 128 of 192 bits. The bits of the power that were left out could add less than one to them.
+    upper, lower = _multiply_high(mantissa, _FIVES[power - _FIRST_POWER, 0]), mantissa * _FIVES[power - _FIRST_POWER, 0]
+    carried = lower + _multiply_high(mantissa, _FIVES[power - _FIRST_POWER, 1])
+    upper += np.uint64(carried < lower)
+    top = upper >> np.uint64(63)
+    surplus, half = np.uint64(10) + top, _ONE << (np.uint64(9) + top)
+    rest = upper & ((half << _ONE) - _ONE)
+    if (rest == half - _ONE and carried == _ALL_ONES) or (rest == half and carried == np.uint64(0)):
+        return np.nan
+    # The highest bit of the significand, which the format leaves out, adds one to the exponent.
+    exponent = 1022 + 63 + np.int64(top) - np.int64(zeros) + _EXPONENTS[power - _FIRST_POWER] + power
+    if exponent < 0 or exponent > 2043:
+        return np.nan
+    return _float_of((np.uint64(exponent) << np.uint64(52)) + (upper >> surplus) + np.uint64(rest >= half))
+
+
+@njit(forceinline=True)
+def _digit(text: npt.NDArray[np.uint8], at: Any) -> Any:
+    """Return the value of a digit, 10 or more for anything else."""
+    return np.uint64(np.uint8(text[at] - np.uint8(_ZERO)))
+
+
+@njit(forceinline=True)
+def _digits(text: npt.NDArray[np.uint8], at: Any, mantissa: Any) -> Any:
+    """Append digits to a mantissa while there is room; return it, how many were dropped, and the place after them."""
+    dropped = 0
+    while at + _EIGHT <= np.uint64(len(text)) and mantissa < _ROOM_FOR_EIGHT:
+        # Neighbouring digits, then pairs, then fours are joined by three multiplications.
+        bits = _eight_bytes(text, at) ^ np.uint64(0x3030303030303030)
+        if ((bits + np.uint64(0x7676767676767676)) | bits) & np.uint64(0x8080808080808080):
+            break
+        bits = (bits * np.uint64(10) + (bits >> np.uint64(8))) & np.uint64(0x00FF00FF00FF00FF)
+        bits = (bits * np.uint64(100) + (bits >> np.uint64(16))) & np.uint64(0x0000FFFF0000FFFF)
+        bits = (bits * np.uint64(10_000) + (bits >> np.uint64(32))) & np.uint64(0x00000000FFFFFFFF)
+        mantissa = mantissa * np.uint64(100_000_000) + bits
+        at += _EIGHT
+    digit = _digit(text, at)
+    while digit < np.uint64(10):
+        if mantissa < _ROOM_FOR_ONE:
+            mantissa = mantissa * np.uint64(10) + digit
+        else:
+            dropped += 1
+        at += _ONE
+        digit = _digit(text, at)
+    return mantissa, dropped, at
+
+
+@njit(forceinline=True)
+def _number(text: npt.NDArray[np.uint8], at: Any) -> Any:
+    """Read a number; return it, NaN if only `float` can tell what it is, and the place after it."""
+    is_negative = text[at] == _MINUS
+    if is_negative or text[at] == _PLUS:
+        at += _ONE
+    start = at
+    mantissa, dropped, at = _digits(text, at, np.uint64(0))
+    power, count = dropped, at - start
+    if text[at] == _POINT:
+        start = at + _ONE
+        mantissa, more, at = _digits(text, start, mantissa)
+        power -= np.int64(at - start) - more
+        dropped += more
+        count += at - start
+    if text[at] | _LOWER_CASE == _E and count > np.uint64(0):
+        at += _ONE
+        is_below = text[at] == _MINUS
+        if is_below or text[at] == _PLUS:
+            at += _ONE
+        start = at
+        exponent, _, at = _digits(text, at, np.uint64(0))
+        count = at - start
+        exponent = np.int64(min(exponent, np.uint64(_LONGEST_EXPONENT)))
+        power += -exponent if is_below else exponent
+    value = _nearest(mantissa, power)
+    if dropped > 0 and _nearest(mantissa + _ONE, power) != value:
+        value = np.nan
+    if count == np.uint64(0) or text[at] > _SPACE:
+        value = np.nan
+        while text[at] > _SPACE:
+            at += _ONE
+    return (-value if is_negative else value), at
+
+
+@njit(forceinline=True)
+def _numbers(text: npt.NDArray[np.uint8], at: Any, values: npt.NDArray[np.float64], row: Any) -> Any:
+    """Read a row of numbers, each after one space or tab; return whether it is one, is doubtful, and where it ends."""
+    doubtful = False
+    for number in range(np.uint64(values.shape[1])):
+        if text[at] != _SPACE and text[at] != _TAB:
+            return False, doubtful, at
+        start = at + _ONE
+        value, at = _number(text, start)
+        if at == start:
+            return False, doubtful, at
+        values[row, number] = value
+        doubtful |= np.isnan(value)
+    return True, doubtful, at
+
+
+_TEXT = types.Array(types.uint8, 1, "C", readonly=True)
+_PLACES = types.int64[:, ::1]
+
+
+@compiled(types.UniTuple(types.int64, 2)(_TEXT, types.float64[:, ::1], _PLACES, types.boolean[::1], types.int64[::1]))
+def parse_lines(
+    text: npt.NDArray[np.uint8],
+    values: npt.NDArray[np.float64],
+    places: Positions,
+    is_doubtful: npt.NDArray[np.bool_],
+    odd: Positions,
+) -> Any:
+    """Read the rows of a text; return how many there are, and how many lines are neither rows nor blank.
+
+    Places are where a word begins and ends, where its numbers end, and the number of the line. Doubtful rows have a
+    field that `float` must read.
     """
-    shape = (len(ends), ends.shape[1] - 1)
-    stops = ends[:, 1:].ravel()
-    first = ends[:, :-1].ravel() + 1
-    # Every eight consecutive bytes as one integer, whose lowest byte is the first.
-    eights = np.ndarray(len(array) - 7, dtype="<u8", buffer=padded, strides=(1,))
-    values, plain = _plain(array, eights, first, stops)
-    with np.errstate(over="ignore"):
-        result = values.astype(dtype)
-        others = np.flatnonzero(~plain)
-        if len(others):
-            result[others], done = _less_plain(array, eights, first[others], stops[others], dtype)
-            others = others[~done]
-        unreadable = _by_python(padded, first, stops, others, result) if len(others) else others
-    return result.reshape(shape), np.unique(unreadable // max(1, shape[1]))
-
-
-def _plain(
-    array: Bytes, eights: npt.NDArray[np.uint64], first: Positions, stops: Positions
-) -> tuple[npt.NDArray[np.float64], Mask]:
-    """Convert fields that are a digit, a point and digits; return also which fields are."""
-    minus = array[first] == _MINUS
-    start = first + minus
-    whole = array[start] - np.uint8(48)
-    digits = stops - start - 2  # after the point
-    plain = (array[start + 1] == _POINT) & (whole < 10) & (digits >= 0) & (digits <= _LONGEST)
-    digits[~plain] = 0
-    mantissa = _digits(eights[stops - 8], np.minimum(digits, 8), plain)
-    long = np.flatnonzero(digits > 8)
-    if len(long):
-        plain_long = plain[long]
-        mantissa[long] += _TENS[8] * _digits(eights[stops[long] - 16], digits[long] - 8, plain_long)
-        plain[long] = plain_long
-    mantissa += whole * _TENS[digits]
-    plain &= mantissa <= _EXACT
-    values = mantissa.astype(np.float64)
-    values /= _TENS_EXACT[digits]
-    values *= _SIGNS[minus.view(np.uint8)]
-    return values, plain
-
-
-def _less_plain(
-    array: Bytes, eights: npt.NDArray[np.uint64], first: Positions, stops: Positions, dtype: np.dtype[Any]
-) -> tuple[npt.NDArray[Any], Mask]:
-    """Convert fields with up to eight digits before the point, up to 24 after it, and an exponent of two digits."""
-    minus = array[first] == _MINUS
-    start = first + minus
-    power, stops = _exponent(array, start, stops)
-    length = stops - start
-    point = length.copy()  # the digits before it
-    for place in range(8, 0, -1):
-        point[(place < length) & (array[start + place] == _POINT)] = place
-    digits = np.maximum(length - point - 1, 0)
-    good = (point >= 1) & (point <= 8) & (digits <= _LONGEST + 8)
-    point[~good], digits[~good] = 1, 0
-    # Check that digits beyond the sixteenth are digits, and drop them.
-    dropped = np.maximum(digits - _LONGEST, 0)
-    _digits(eights[stops - 8], dropped, good)
-    stops = stops - dropped
-    digits -= dropped
-    good &= point + digits <= 18  # below 2⁶³
-    digits[~good] = 0
-    mantissa = _digits(eights[stops - 8], np.minimum(digits, 8), good)
-    mantissa += _TENS[8] * _digits(eights[stops - 16], np.maximum(digits - 8, 0), good)
-    mantissa += _TENS[digits] * _digits(eights[start + point - 8], point, good)
-    scale = power - digits
-    good &= np.abs(scale) <= 22
-    scale[~good] = 0
-    values = mantissa.astype(np.float64)
-    values = np.where(
-        scale < 0, values / _TENS_EXACT[np.maximum(-scale, 0)], values * _TENS_EXACT[np.maximum(scale, 0)]
-    )
-    inexact = (mantissa > _EXACT) | (dropped > 0)
-    # Two roundings, each of one part in 2⁵³, and less than one unit of the last digit kept.
-    error = values * 2.0**-50
-    error += (dropped > 0) * 10.0 ** np.maximum(scale, -22)
-    if dtype == np.float64:
-        good &= ~inexact
-    else:
-        good &= ~inexact | ((values - error).astype(dtype) == (values + error).astype(dtype))
-    values *= _SIGNS[minus.view(np.uint8)]
-    return values.astype(dtype), good
-
-
-def _exponent(array: Bytes, start: Positions, stops: Positions) -> tuple[Positions, Positions]:
-    """Return the exponents of fields that end like ``e-05``, 0 for others, and where the parts before them end."""
-    sign, tens, ones = array[stops - 3], array[stops - 2] - np.uint8(48), array[stops - 1] - np.uint8(48)
-    has = (array[stops - 4] | 32 == ord("e")) & ((sign == _MINUS) | (sign == _PLUS)) & (tens < 10) & (ones < 10)
-    has &= stops - start > 4
-    power = np.where(has, 10 * tens.astype(np.intp) + ones, 0)
-    return np.where(sign == _MINUS, -power, power), stops - 4 * has
-
-
-def _digits(eight: npt.NDArray[np.uint64], count: Positions, good: Mask) -> npt.NDArray[np.uint64]:
-    """Convert the last ``count`` of eight bytes to a whole number; clear ``good`` where one is not a digit."""
-    value = eight ^ _ZEROS
-    value &= _LAST_BYTES[count]
-    good &= ((value + _CARRY) | value) & _HIGH == 0
-    for factor, shift, mask in (
-        (10, 8, 0x00FF00FF00FF00FF),
-        (100, 16, 0x0000FFFF0000FFFF),
-        (10_000, 32, 0x00000000FFFFFFFF),
-    ):
-        value = value * np.uint64(factor) + (value >> np.uint64(shift))
-        value &= np.uint64(mask)
-    return value
-
-
-def _by_python(
-    padded: bytes, first: Positions, stops: Positions, others: Positions, result: npt.NDArray[Any]
-) -> Positions:
-    """Convert numbers written in any other way; return the positions of fields that are not numbers."""
-    bad = []
-    values = []
-    for place, start, stop in zip(others.tolist(), first[others].tolist(), stops[others].tolist(), strict=True):
-        try:
-            values.append(float(padded[start:stop]))
-        except ValueError:
-            values.append(0.0)
-            bad.append(place)
-    result[others] = np.array(values).astype(result.dtype)
-    return np.array(bad, dtype=np.intp)
+    at, rows, line, n_odd = np.uint64(0), 0, 0, 0
+    while at < np.uint64(len(text)):
+        start, is_row, doubtful = at, False, False
+        while text[at] > _SPACE:
+            at += _ONE
+        end = at
+        if end > start and rows < len(values):
+            is_row, doubtful, at = _numbers(text, at, values, rows)
+        last = at
+        # fastText ends lines with a space, Windows with a carriage return.
+        if text[at] == _SPACE or text[at] == _TAB:
+            at += _ONE
+        if text[at] == _RETURN:
+            at += _ONE
+        if text[at] != _NEWLINE or (end > start and not is_row):
+            while text[at] != _NEWLINE:
+                at += _ONE
+            odd[n_odd] = line
+            n_odd += 1
+        elif is_row:
+            places[rows, 0], places[rows, 1], places[rows, 2], places[rows, 3] = start, end, last, line
+            is_doubtful[rows] = doubtful
+            rows += 1
+        at += _ONE
+        line += 1
+    return rows, n_odd
