@@ -77,9 +77,10 @@ def scores(aligner):
 
 def test_where_whitening_and_more_pairs_help_both_are_chosen(chosen, spaces):
     assert chosen.chosen_.startswith("spectral") and "self-learning" in chosen.chosen_
-    assert isinstance(chosen.aligner_, Spectral) and len(chosen.induced_pairs_) > SEED
+    learned = chosen.aligner_.aligner_ if isinstance(chosen.aligner_, Local) else chosen.aligner_
+    assert isinstance(learned, Spectral) and len(chosen.induced_pairs_) > SEED
     np.testing.assert_array_equal(chosen.pairs_, pairs(0, SEED))
-    np.testing.assert_array_equal(chosen.aligner_.pairs_, np.concatenate([chosen.pairs_, chosen.induced_pairs_]))
+    np.testing.assert_array_equal(learned.pairs_, np.concatenate([chosen.pairs_, chosen.induced_pairs_]))
     assert mrr(chosen, *spaces) > mrr(Procrustes().fit(*spaces, pairs(0, SEED)), *spaces) + 0.05
     assert mrr(chosen, *spaces) > mrr(Spectral().fit(*spaces, pairs(0, SEED)), *spaces) + 0.02
 
@@ -139,7 +140,8 @@ def test_what_was_tried_is_a_list_with_the_chosen_among_it(chosen):
     assert all(0 <= trial["mrr"] <= 1 and 0 <= trial["standard_error"] < 0.1 for trial in trials)
     names = [trial["name"] for trial in trials]
     assert len(names) == len(set(names)) and chosen.chosen_ in names
-    kinds = ("spectral, ridge", "procrustes", "fipp", "ridge", f"{chosen.chosen_}, local corrections")
+    corrected = f"{chosen.chosen_.removesuffix(', local corrections')}, local corrections"
+    kinds = ("spectral, ridge", "procrustes", "fipp", "ridge", corrected)
     assert chosen.skipped_ == []
     assert all(any(name.startswith(kind) for name in names) for kind in kinds)
 
@@ -164,12 +166,23 @@ def test_the_figures_are_those_of_the_held_out_words_of_the_parts_that_a_method_
 
 def test_who_is_clearly_behind_is_not_tried_on_further_parts_and_never_chosen(chosen):
     words = {trial["name"]: trial["words"] for trial in chosen.trials_}
-    assert set(words.values()) == {SEED // 4, SEED // 2} and words[chosen.chosen_] == SEED // 2
+    assert min(words.values()) == SEED // 4 and max(words.values()) == words[chosen.chosen_] == SEED
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "n_shared", "n_parts"),
+    [(220, 0, 4), (400, 0, 3), (1000, 0, 2), (1000, 700, 4), (2000, 0, 1), (2000, 1200, 2)],
+)
+def test_as_many_parts_are_held_out_as_make_enough_words_to_compare_by(n_pairs, n_shared, n_parts):
+    known = pairs(0, n_pairs)
+    known[:n_shared, 1] //= 2
+    search = Search(*np.ones((2, n_pairs, 4), np.float32), known, 0, 100)
+    assert len(search.parts) == n_parts
+    assert sum((part & search._telling).sum() for part in search.parts) >= min(n_pairs - n_shared, 200)
 
 
 def test_the_ridge_is_looked_for_beyond_the_edge_that_wins(rng):
-    with pytest.warns(FippWarning, match="hardly better than shuffled ones"):
-        aligner = only_the_first_stage(*stretched(rng, noise=6.0), pairs(0, SEED))
+    aligner = only_the_first_stage(*stretched(rng, noise=2.0), pairs(0, SEED))
     ridges = [float(trial["name"].split()[-1]) for trial in aligner.trials_]
     best = float(aligner.chosen_.split()[-1])
     assert len(ridges) > 3 and not 1 < best < 4 and min(ridges) < best < max(ridges)
@@ -450,8 +463,9 @@ def spoilt(rng, n_pairs, n_wrong):
 
 def test_pairs_that_look_wrong_are_left_out_where_that_helps(spaces, rng, tmp_path):
     known = spoilt(rng, 400, 120)
+    work = [stage.work for stage in Search(*spaces, known, 0, 30_000).stages()]
     with pytest.warns(FippWarning, match="not tried self-learning"):
-        aligner = Auto(budget=0.0008).fit(*spaces, known)
+        aligner = Auto(budget=sum(work[:3]) * (1 + 1e-9)).fit(*spaces, known)
     assert "without suspicious pairs" in aligner.chosen_
     wrong = aligner.left_out_pairs_[:, 0] != aligner.left_out_pairs_[:, 1]
     assert wrong.sum() > 100 and wrong.mean() > 0.8

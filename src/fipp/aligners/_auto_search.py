@@ -26,8 +26,8 @@ from fipp.aligners._spectral import Spectral
 from fipp.aligners._suspects import NOISY, pair_cosines
 
 # Methods differ by a point or less, which few words cannot show. A quarter of the source words is held out, but hardly
-# more than this number of them; with fewer source words, two quarters are held out in turn.
-_FOLDS, _ENOUGH_WORDS = 4, 1500
+# more than this number of them; with fewer source words, two quarters are held out in turn, and as many as make 250.
+_FOLDS, _ENOUGH_WORDS, _FEWEST_WORDS = 4, 1500, 250
 # If more pairs than this share have a target word that another pair has too, many of them name the translation of a
 # similar word. Maps of the known pairs repeat such errors, so pairs like these do not tell which map is better; they
 # are then not looked up, as long as so many others are left.
@@ -140,7 +140,8 @@ class Search:
         sources, telling = (len(np.unique(rows)) for rows in (pairs[:, 0], pairs[self._telling, 0]))
         folds = max(_FOLDS, sources // _ENOUGH_WORDS)
         parts = held_out_parts(pairs[:, 0], folds=folds, random_state=random_state)
-        self.parts = parts[: 2 if telling < _ENOUGH_WORDS else 1]
+        few = -(-_FEWEST_WORDS * folds // telling)
+        self.parts = parts[: max(few, 2 if telling < _ENOUGH_WORDS else 1)]
         self.trials: list[CandidateScore] = []
         self.skipped: list[Skipped] = []
         self.spent = 0.0
