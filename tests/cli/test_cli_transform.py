@@ -63,3 +63,33 @@ def test_the_words_of_a_matrix_are_never_overwritten(run, aligned):
 def test_an_unknown_format_is_refused_before_anything_is_read(run, aligned):
     result = run("transform", aligned.model, aligned.folder / "nothing.vec", "-o", aligned.folder / "out.h5")
     assert result.exit_code == 2 and "in no format that fipp knows" in result.stderr
+
+
+def test_a_table_keeps_all_of_its_columns_and_rows(run, aligned):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    model, source = Alignment.load(aligned.model), Vectors.load(aligned.source)
+    n = len(source)
+    columns = {
+        "id": [None, 7, 7, *range(n - 3)],
+        "word": ["twice", "twice", None, *source.words[3:]],
+        "tags": [["a", None]] * n,
+        "vector": source.matrix.tolist(),
+    }
+    columns["vector"][5] = None
+    table = pa.table(columns)
+    pq.write_table(table, aligned.folder / "in.parquet", row_group_size=70)
+    done = run("transform", aligned.model, aligned.folder / "in.parquet", "-o", aligned.folder / "out.arrow")
+    assert done.exit_code == 0 and f"{n} rows x 8" in done.stdout
+    found = pa.ipc.open_file(aligned.folder / "out.arrow").read_all()
+    assert found.drop(["vector"]).equals(table.drop(["vector"]))
+    expected = model.aligner.transform(np.delete(source.matrix, 5, axis=0))
+    np.testing.assert_allclose([row for row in found["vector"].to_pylist() if row], expected, rtol=1e-5, atol=1e-6)
+    output = aligned.folder / "out.parquet"
+    assert run("transform", aligned.model, aligned.folder / "in.parquet", "-o", output, "--limit", 90).exit_code == 0
+    assert pq.read_table(output)["tags"].to_pylist() == columns["tags"][:90]
+    wrong = run("transform", aligned.model, aligned.folder / "in.parquet", "-o", output, "--target")
+    assert wrong.exit_code == 2 and "maps target vectors of 8 dimensions" in wrong.stderr
+    wide = pa.table({"word": source.words, **{f"d{place}": source.matrix[:, place] for place in range(source.dim)}})
+    pq.write_table(wide, aligned.folder / "wide.parquet")
+    assert f"{n} words x 8" in run("transform", aligned.model, aligned.folder / "wide.parquet", "-o", output).stdout

@@ -13,6 +13,8 @@ from fipp.cli import _align, _arguments, _console, _hub, _migrate
 from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fipp.evaluate import SpaceReport
 
 _Output = Annotated[
@@ -197,20 +199,49 @@ def transform(
     """Map the vectors of IN into the shared space of a model.
 
     They need not be the vectors that the model was learned from, but they must come from the same embedding. IN is
-    never overwritten.
+    never overwritten. From one table (Parquet, Arrow, Feather) to another, all columns and rows are kept;
+    [bold]fipp migrate convert[/bold] does the same for collections of any size, and resumes.
     """
     report = _console.Reporter(quiet)
     _check_output(output, model, vectors)
     alignment = fipp.Alignment.load(model)
-    loaded = _arguments.load_vectors(vectors, report, limit=limit, strict=strict, scratch=output.parent)
-    _check_dimension(alignment, loaded, target, model, vectors)
     if not target and alignment.aligner.target_map_ is not None:
         report.note(f"{model.name}: the target is mapped too; compare with target vectors transformed by --target")
+    if _is_table(vectors) and _is_table(output) and _transform_table(alignment, model, vectors, output, target, limit):
+        return
+    loaded = _arguments.load_vectors(vectors, report, limit=limit, strict=strict, scratch=output.parent)
+    _check_dimension(alignment, loaded.dim, target, model, vectors)
     aligner = alignment.aligner
     mapped = aligner.transform_target if target else aligner.transform
     with report.progress(f"writing {output.name}") as progress:
         _arguments.save(loaded, output, transform=mapped, progress=progress)
     _console.show(f"{output}: {len(loaded):,} words x {aligner.map_.shape[1]}")
+
+
+def _is_table(path: Path) -> bool:
+    from fipp.stores import TABLE_SUFFIXES
+
+    return path.suffix.lower() in TABLE_SUFFIXES
+
+
+def _transform_table(
+    alignment: fipp.Alignment, model: Path, vectors: Path, output: Path, target: bool, limit: int | None
+) -> bool:
+    """Transform a table with all its columns; return whether it has a column of vectors."""
+    from fipp.migrate import convert_table
+
+    aligner = alignment.aligner
+
+    def mapped(X: NDArray[Any]) -> NDArray[Any]:
+        _check_dimension(alignment, X.shape[1], target, model, vectors)
+        return aligner.transform_target(X) if target else aligner.transform(X)
+
+    rows = convert_table(mapped, vectors, output, limit=limit)
+    if rows is None:
+        return False
+    _console.written.append(output)
+    _console.show(f"{output}: {rows:,} rows x {aligner.map_.shape[1]}")
+    return True
 
 
 def _check_output(output: Path, *inputs: Path | None) -> None:
@@ -220,16 +251,15 @@ def _check_output(output: Path, *inputs: Path | None) -> None:
     _arguments.check_output(output, *inputs)
 
 
-def _check_dimension(alignment: fipp.Alignment, vectors: fipp.Vectors, target: bool, model: Path, path: Path) -> None:
+def _check_dimension(alignment: fipp.Alignment, found: int, target: bool, model: Path, path: Path) -> None:
     """Name the files, which the library does not know."""
     aligner = alignment.aligner
     dimensions = {False: aligner.n_features_in_, True: aligner.n_features_out_}
-    if vectors.dim != dimensions[target]:
+    if found != dimensions[target]:
         side = "target" if target else "source"
-        hint = "" if target or vectors.dim != dimensions[True] else "; are they target vectors (--target)?"
+        hint = "" if target or found != dimensions[True] else "; are they target vectors (--target)?"
         raise FippError(
-            f"{model} maps {side} vectors of {dimensions[target]} dimensions, but those of {path} have "
-            f"{vectors.dim}{hint}"
+            f"{model} maps {side} vectors of {dimensions[target]} dimensions, but those of {path} have {found}{hint}"
         )
 
 

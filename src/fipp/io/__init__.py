@@ -27,7 +27,15 @@ from fipp.io._schema import Each, MismatchError, Sizes, check_size, check_value,
 from fipp.io._stream import FileInPieces, Source, explained, read_batches
 from fipp.io._table import fold
 from fipp.io._vectors import SubwordVectors, Vectors
-from fipp.io.formats import float32_rows, format_to_read, format_to_write, map_matrix, may_hold_vectors, read_whole
+from fipp.io.formats import (
+    float32_rows,
+    format_to_read,
+    format_to_write,
+    map_matrix,
+    may_hold_vectors,
+    read_whole,
+    whole_batches,
+)
 
 # The names that are not listed here are for other rooms of fipp.
 __all__ = ["Lexicon", "LoadReport", "Lookup", "SubwordVectors", "Vectors"]

@@ -1,6 +1,6 @@
 """From one embedding model to another: whether converting vectors can replace embedding again, and the map."""
 
-from fipp.migrate._batches import BatchConverter
+from fipp.migrate._batches import BatchConverter, convert_table
 from fipp.migrate._cascade import Cascade, Hit
 from fipp.migrate._convert import Conversion, manifest_path
 from fipp.migrate._draw import draw, sample_path, write_sample

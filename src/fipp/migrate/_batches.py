@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,19 @@ from numpy.typing import NDArray
 
 from fipp._validation import rows_not_finite
 from fipp.exceptions import FippError
-from fipp.stores import ID_NAMES, column_of, matrix_of, pyarrow, usual_column, vector_column, vector_type
+from fipp.io import whole_batches
+from fipp.linalg import ordered_map
+from fipp.stores import (
+    ID_NAMES,
+    column_of,
+    is_vector,
+    matrix_of,
+    pyarrow,
+    usual_column,
+    vector_column,
+    vector_type,
+    write_rows,
+)
 
 DTYPES = ("float32", "float16", "int8")
 
@@ -104,6 +119,36 @@ class BatchConverter:
         if self.dtype == "float16" and not np.isfinite(rounded).all():
             raise FippError("a converted vector has a number too large for float16: use float32 or int8")
         return rounded
+
+
+def convert_table(
+    transform: Callable[[NDArray[Any]], NDArray[Any]], source: Path, output: Path, *, limit: int | None = None
+) -> int | None:
+    """Convert the first column of vectors of a table file to another file; return the number of rows.
+
+    All other columns and all rows stay. The source may be anybody's: it is decoded within half of the machine's memory.
+    Return None, and write nothing, if no column holds lists of numbers.
+    """
+    written = 0
+
+    def rows(batches: Iterable[Any]) -> Iterator[Any]:
+        nonlocal written
+        for batch in batches:
+            part = batch if limit is None else batch.slice(0, limit - written)
+            written += len(part)
+            yield part
+            if written == limit:
+                return
+
+    with closing(whole_batches(source)) as batches:
+        first = next(batches)
+        column = next((field.name for field in first.schema if is_vector(field.type)), None)
+        if column is None:
+            return None
+        converter = BatchConverter(transform, column)
+        converted = ordered_map(converter, rows(chain([first], batches)))
+        write_rows(output, converter.schema(first.schema), converted, limit or 0)
+    return written
 
 
 def _quantized(mapped: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

@@ -16,5 +16,6 @@ from fipp.stores._columns import (
 )
 from fipp.stores._open import is_within, open_sink, open_source
 from fipp.stores._store import BATCH_ROWS, FRAGMENT_ROWS, Fragment, Key, Sink, Store, pyarrow
+from fipp.stores._writers import TABLE_SUFFIXES, write_rows
 
 __all__ = ["Fragment", "Sink", "Store", "open_sink", "open_source"]

@@ -13,7 +13,14 @@ from typing import Any
 from fipp.exceptions import FippError
 from fipp.io._stream import Source, suffix_of
 from fipp.io._table import Options, Table
-from fipp.io.formats._arrow import read_arrow, read_whole, recognises_arrow, write_arrow, write_parquet
+from fipp.io.formats._arrow import (
+    read_arrow,
+    read_whole,
+    recognises_arrow,
+    whole_batches,
+    write_arrow,
+    write_parquet,
+)
 from fipp.io.formats._arrow_child import PARQUET_MARK
 from fipp.io.formats._fasttext import FASTTEXT_MARK, read_fasttext
 from fipp.io.formats._floret import read_floret, recognises_floret

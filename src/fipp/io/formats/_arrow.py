@@ -17,7 +17,7 @@ import numpy as np
 from fipp._optional import require
 from fipp.exceptions import FippError
 from fipp.io._atomic import atomic_path
-from fipp.io._budget import Budget
+from fipp.io._budget import Budget, bytes_allowed
 from fipp.io._report import NO_VECTOR, NO_WORD, RAGGED, Inspector
 from fipp.io._rows import BLOCK_NUMBERS, FloatMatrix, RowCollector
 from fipp.io._stream import check_readable, check_unicode
@@ -79,12 +79,24 @@ def read_whole(path: Path, max_bytes: int | float | str | None = None) -> Any:
 
     None is half of the machine's memory.
     """
+    with closing(whole_batches(path, max_bytes, kept=True)) as batches:
+        return _pyarrow().Table.from_batches(list(batches))
+
+
+def whole_batches(
+    path: Path, max_bytes: int | float | str | None = None, *, kept: bool = False
+) -> Generator[Any, None, None]:
+    """Yield the record batches of a file with all its columns, each within ``max_bytes``, or all if they are kept."""
     check_readable(path)
-    budget, arrow = Budget(path, max_bytes), _pyarrow()
-    with _child(path, budget, _arrow_child.WHOLE) as stream:
-        counted = _Counted(stream, budget)
+    arrow, max_bytes = _pyarrow(), bytes_allowed(max_bytes)
+    with _child(path, Budget(path, max_bytes), _arrow_child.WHOLE) as stream:
+        counted = _Counted(stream, Budget(path, max_bytes))
         try:
-            return arrow.ipc.open_stream(counted).read_all()
+            for batch in arrow.ipc.open_stream(counted):
+                yield batch
+                if not kept:
+                    counted.budget = Budget(path, max_bytes)
+            return
         except arrow.ArrowInvalid:  # the process ended early, and says why when its stream is closed
             stream.read()
     raise FippError(f"{path} is damaged: its decoded stream ended early")
@@ -94,13 +106,13 @@ class _Counted:
     """A stream for pyarrow, which says beforehand how much it reads."""
 
     def __init__(self, stream: IO[bytes], budget: Budget) -> None:
-        self._stream, self._budget = stream, budget
+        self._stream, self.budget = stream, budget
         self.closed = False
 
     def read(self, size: int = -1) -> bytes:
-        self._budget.expect(max(size, 0))
+        self.budget.expect(max(size, 0))
         found = self._stream.read(size)
-        self._budget.take(len(found))
+        self.budget.take(len(found))
         return found
 
     def close(self) -> None:

@@ -132,7 +132,7 @@ def _all_batches(path: str) -> Iterator[Any]:
     import pyarrow.parquet
 
     if _opening(path).startswith(PARQUET_MARK):
-        with pyarrow.parquet.ParquetFile(path, buffer_size=1 << 20) as table:
+        with pyarrow.parquet.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as table:
             yield from table.iter_batches(_BATCH_ROWS, use_threads=False)
     else:
         for _, whole in _ipc_batches(path):
@@ -204,7 +204,9 @@ def _parquet_batches(path: str) -> Iterator[tuple[_Columns, Any]]:
         "DELTA" in name for part in parts if part.path_in_schema == columns.word for name in part.encodings
     )
     dictionaries = [] if has_differences else [columns.word]
-    with pyarrow.parquet.ParquetFile(path, read_dictionary=dictionaries, buffer_size=1 << 20) as table:
+    with pyarrow.parquet.ParquetFile(
+        path, read_dictionary=dictionaries, buffer_size=1 << 20, pre_buffer=False
+    ) as table:
         for number, group in enumerate(groups):
             numbers = sum(group.column(column).num_values for column in range(group.num_columns))
             rows = _rows_per_batch(numbers, group.num_rows)
