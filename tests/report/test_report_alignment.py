@@ -10,8 +10,8 @@ from test_report_page import HOSTILE, read_page
 import fipp
 from cheap_methods import CHEAP
 from fipp.report import FIGURES, plot, write_report
-from fipp.report._alignment_page import verdict
 from fipp.report._findings import Findings
+from fipp.report._verdict import verdict
 
 SECTIONS = {
     "scores", "examples", "frequent-and-rare-words", "map", "both-spaces", "filter", "hubs", "choice-of-the-method",
@@ -144,7 +144,7 @@ def test_a_model_without_pairs_or_with_too_few_says_what_is_left_out(tmp_path, s
     ("count", "said"),
     [
         (1, "100.0 % of 1 word it did not learn from, as many as"),
-        (None, "200 test words, which it learned from; that says little about other words"),
+        (None, "It learned from all of these words, which says little about others"),
     ],
 )
 def test_the_verdict_says_how_much_it_means(space, alignment, count, said):
