@@ -112,6 +112,13 @@ def test_the_yardsticks_are_fitted_on_the_same_pairs_and_measured_on_the_same_wo
     assert scores["Procrustes"] == own and scores["this model, by CSLS"].retrieval == "csls"
 
 
+def test_with_very_many_seed_pairs_the_published_method_is_left_out(monkeypatch, space, alignment):
+    monkeypatch.setattr("fipp.report._findings.MOST_PUBLISHED", 100)
+    findings = Findings(fipp.align(*space[:3], "procrustes"), fipp.Lexicon(space[3]), ("a", "b"))
+    assert [each.name for each in findings.scores][2:] == ["Procrustes"] and findings.filtered is None
+    assert Findings(alignment, None, ("a", "b")).filtered is not None, "FIPP has a filter of its own"
+
+
 def test_without_a_test_dictionary_the_seed_is_cross_validated_also_with_few_pairs_and_other_dimensions(
     tmp_path, space
 ):

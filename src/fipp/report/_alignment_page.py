@@ -16,7 +16,7 @@ from fipp.experiments import plain_settings
 from fipp.report._canvas import check_figures
 from fipp.report._charts import rivals_of
 from fipp.report._figures import FIGURES, drawing_of
-from fipp.report._findings import Example, Findings, Scored
+from fipp.report._findings import MOST_PUBLISHED, Example, Findings, Scored
 from fipp.report._page import (
     Html,
     document,
@@ -180,6 +180,7 @@ class _Page:
                 "contains 0, the difference may be chance.",
                 class_="note",
             ),
+            _left_out(self.findings),
         )
 
     def _examples(self) -> Html:
@@ -237,7 +238,7 @@ class _Page:
     def _filter(self) -> Html:
         found = self.findings.filtered
         if found is None:
-            return tag("p", _NO_SEED, class_="note")
+            return self._figure("filter")
         own = "that of the model" if found.own else "that of FIPP with its defaults, as this model has none of its own"
         epsilon = "no limit" if found.epsilon is None else f"ε = {found.epsilon:g}"
         told = f"The filter is {own} ({epsilon}): it keeps {percent(found.kept.mean(), 1)} of all inner products."
@@ -320,6 +321,13 @@ class _Page:
         if chosen is not None:
             settings.append(_settings(chosen, f"Settings of the map inside it, {type(chosen).__name__}"))
         return joined(summary(rows, label="What was aligned, and with what"), *settings)
+
+
+def _left_out(findings: Findings) -> Html:
+    if len(findings.pairs) <= MOST_PUBLISHED:
+        return joined()
+    told = f"FIPP as published is left out, because it takes long with more than {MOST_PUBLISHED:,} seed pairs."
+    return tag("p", told, class_="note")
 
 
 def _settings(aligner: BaseAligner, label: str) -> Html:
