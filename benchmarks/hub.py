@@ -98,7 +98,10 @@ def unknown_table():
     for record in benchmark.records:
         for pair in UNKNOWN:
             scores = record[pair]
-            best = {**scores, "best": [max(each) for each in zip(scores["by words"], scores["by vectors"], strict=True)]}
+            best = {
+                **scores,
+                "best": [max(each) for each in zip(scores["by words"], scores["by vectors"], strict=True)],
+            }
             cells = [_both(scores["by words"]), _both(scores["by vectors"]), *_row(best, "best")[1:]]
             rows.append([record["english"], record["size"].upper(), f"`{record['method']}`", pair, *cells])
     header = ["English vectors", "seed", "method", "pair", "by words", "by vectors", "hub", "smaller gain"]

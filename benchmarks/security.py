@@ -8,7 +8,7 @@ import _tables
 from _benchmark import ROOT
 
 COUNTS = ROOT / "docs" / "security" / "counts.json"
-SEARCHES = ("readers", "models", "numbers", "writers")
+SEARCHES = ("readers", "models", "numbers", "writers", "conversions")
 
 
 def table():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import shlex
+import shutil
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -48,6 +49,13 @@ class Block:
     kind: str
     text: str
     line: int
+
+    @property
+    def missing(self) -> list[str]:
+        """The libraries that the block imports, or that `use_device` needs, and that are not installed."""
+        wanted = re.findall(r"^\s*(?:from|import) (\w+)", self.text, re.MULTILINE)
+        wanted += ["torch"] if "use_device" in self.text else []
+        return [name for name in wanted if find_spec(name) is None]
 
     def commands(self) -> list[Command]:
         lines = self.text.replace("\\\n", " ").splitlines()
@@ -109,6 +117,12 @@ def prepare(folder: Path) -> None:
     _word_lists(folder, demo, rng)
     _corpora(folder, demo, rng)
     _two_models(folder, rng)
+    for name in ("vectors", "dictionaries"):
+        (folder / name).mkdir()
+    for name in ("en.vec", "fr.vec"):
+        shutil.copy(folder / name, folder / "vectors")
+    for part in ("train.1k", "train.5k", "test.2k"):
+        (demo.test if part == "test.2k" else demo.seed).save(folder / "dictionaries" / f"{part}.en-fr.tsv")
 
 
 def _languages(folder: Path, demo: fipp.datasets.Demo, rng: np.random.Generator) -> None:

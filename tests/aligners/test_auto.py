@@ -215,7 +215,7 @@ def test_without_any_budget_or_time_there_still_is_a_model_and_a_warning(spaces,
 
 
 def test_a_budget_leaves_out_what_it_has_not_enough_for_and_tries_the_rest(spaces, chosen):
-    work = {stage.name: stage.work for stage in Search(*spaces, pairs(0, SEED), 0, 20_000).stages()}
+    work = {stage.name: stage.work for stage in Search(*spaces, pairs(0, SEED), 0, 30_000).stages()}
     budget = sum(work.values()) - work["ranking"]
     with pytest.warns(FippWarning, match=r"has not tried ranking \(.*budget=1 tries everything"):
         aligner = Auto(budget=budget * (1 + 1e-9)).fit(*spaces, pairs(0, SEED))
@@ -238,7 +238,7 @@ def test_a_budget_leaves_out_what_it_has_not_enough_for_and_tries_the_rest(space
 )
 def test_the_default_budget_is_enough_for_millions_of_words_and_leaves_out_what_is_not(max_words, n_pairs, left_out):
     vocabulary = np.broadcast_to(np.float32(1), (max_words, 300))
-    search = Search(vocabulary, vocabulary, pairs(0, n_pairs), 0, 20_000)
+    search = Search(vocabulary, vocabulary, pairs(0, n_pairs), 0, 30_000)
     counted = [stage._replace(run=lambda: search.trials.append(None)) for stage in search.stages()]
     search.stages = lambda: counted
     search.run(Auto().budget, Deadline(None), stages(None, search.shares()))
@@ -251,7 +251,7 @@ def test_the_manual_has_the_work_that_is_estimated():
     assert len(rows) == 4
     for words, figures in rows:
         vocabulary = np.broadcast_to(np.float32(1), (int(words.replace(",", "")), 300))
-        work = [stage.work for stage in Search(vocabulary, vocabulary, pairs(0, 5000), 0, 20_000).stages()]
+        work = [stage.work for stage in Search(vocabulary, vocabulary, pairs(0, 5000), 0, 30_000).stages()]
         *told, total = figures.split(" | ")
         assert [re.match(r"[\d.]+", each)[0] for each in told] == [f"{each:.1f}" for each in work]
         tried = sum(work[i] for i, each in enumerate(told) if "skipped" not in each)
@@ -407,7 +407,7 @@ def test_stages_are_named_and_share_the_whole(spaces):
 
     told = Told()
     only_the_first_stage(*spaces, pairs(0, SEED), progress=told)
-    shares = Search(*spaces, pairs(0, SEED), 0, 20_000).shares()
+    shares = Search(*spaces, pairs(0, SEED), 0, 30_000).shares()
     assert told == list(shares) and sum(shares.values()) == pytest.approx(1)
 
 

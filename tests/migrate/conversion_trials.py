@@ -48,7 +48,7 @@ def make(folder: Path) -> None:
 def convert(folder: Path, sink: str) -> None:
     """Start a conversion, or go on with one, and note every fragment that is written whole."""
     place = str(folder) + "/" + sink
-    if (folder / f"{sink.rstrip('/')}.migration.json").exists():
+    if (folder / f"{sink.rstrip('/')}.migration.jsonl").exists():
         conversion = Conversion.load(place)
     else:
         conversion = Conversion.start(folder / "model.fipp", str(folder / "old"), place, fragment_rows=FRAGMENT)
@@ -108,7 +108,9 @@ def contents(folder: Path, sink: str) -> dict[str, str]:
     """
     found = [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] != "old"]
     found = [path for path in found if path.parent.name not in ("_versions", "_transactions")]
-    found = [path for path in found if path.name not in ("log", "model.fipp") and not path.name.endswith(".json")]
+    found = [
+        path for path in found if path.name not in ("log", "model.fipp") and not path.name.endswith((".json", ".jsonl"))
+    ]
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(found)}
 
 

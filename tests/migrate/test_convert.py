@@ -112,7 +112,7 @@ def test_the_source_is_never_changed_and_nothing_is_left_beside(model, old, tmp_
     before = {path: path.read_bytes() for path in old.rglob("*.parquet")}
     Conversion.start(model, old, tmp_path / "new").run()
     assert {path: path.read_bytes() for path in old.rglob("*.parquet")} == before
-    assert sorted(os.listdir(tmp_path)) == ["model.fipp", "new", "new.migration.json", "old"]
+    assert sorted(os.listdir(tmp_path)) == ["model.fipp", "new", "new.migration.jsonl", "old"]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
@@ -178,7 +178,7 @@ def interrupt_after(conversion, count):
 def test_a_resumed_conversion_does_only_what_is_missing(model, old, tmp_path, monkeypatch):
     interrupt_after(Conversion.start(model, old, tmp_path / "new", fragment_rows=400), 4)
     assert not (tmp_path / "new").exists()
-    assert Manifest.load(tmp_path / "new.migration.json").status()["rows"] == 1400
+    assert Manifest.load(tmp_path / "new.migration.jsonl").status()["rows"] == 1400
     resumed = Conversion.load(tmp_path / "new")
     written = []
     write = type(resumed.sink).write
@@ -323,7 +323,7 @@ def test_a_result_among_its_own_source_is_refused(source, model, old, tmp_path, 
         Conversion.start(model, source, "old/new")
     assert [path.name for path in old.iterdir()] == ["year=2024"] and not list(tmp_path.rglob("*.json"))
     Conversion.start(model, "old/year*/*.parquet", "old/new").run()
-    assert sorted(path.name for path in old.iterdir()) == ["new", "new.migration.json", "year=2024"]
+    assert sorted(path.name for path in old.iterdir()) == ["new", "new.migration.jsonl", "year=2024"]
 
 
 def test_a_row_that_cannot_be_converted_is_named_and_the_conversion_goes_on_when_it_is_repaired(model, tmp_path):
@@ -349,7 +349,7 @@ def test_a_result_that_is_gone_is_not_taken_for_finished(model, old, tmp_path):
     for act in (conversion.run, lambda: conversion.switch(str(tmp_path / "live"))):
         with pytest.raises(FippError, match="is gone"):
             act()
-    (tmp_path / "new.migration.json").rename(tmp_path / "moved.migration.json")
+    (tmp_path / "new.migration.jsonl").rename(tmp_path / "moved.migration.jsonl")
     with pytest.raises(FippError, match=r"not the manifest of .*moved, but of .*new"):
         Conversion.load(tmp_path / "moved")  # whose deletion would remove something else
 
@@ -373,8 +373,17 @@ def test_two_processes_do_not_work_on_one_conversion(model, old, tmp_path):
 
 def test_a_damaged_manifest_is_an_error_that_says_so(model, old, tmp_path):
     Conversion.start(model, old, tmp_path / "new")
-    path = tmp_path / "new.migration.json"
+    path = tmp_path / "new.migration.jsonl"
     for content in (b"{", b"[]", b'{"format": 1}', path.read_bytes()[:-30]):
         path.write_bytes(content)
         with pytest.raises(FippError, match="manifest"):
             Conversion.load(tmp_path / "new")
+
+
+def test_a_line_that_was_not_written_to_its_end_costs_one_fragment(model, old, tmp_path):
+    interrupt_after(Conversion.start(model, old, tmp_path / "new", fragment_rows=400), 3)
+    path = tmp_path / "new.migration.jsonl"
+    path.write_bytes(path.read_bytes()[:-7])
+    assert Manifest.load(path).rows == 800
+    Conversion.load(tmp_path / "new").run()
+    assert Manifest.load(path).rows == 3000 and verify(Conversion.load(tmp_path / "new")).is_right

@@ -319,6 +319,8 @@ def test_a_server_gets_the_key_of_the_environment_which_is_never_shown(monkeypat
     assert "hunter2" not in str(refusal.value)
     with pytest.raises(FippError, match="cannot"):
         open_source("qdrant://127.0.0.1:9#docs")
+    with pytest.raises(FippError, match="pickles"):
+        open_source("qdrant:///var/lib/qdrant#docs")
     with pytest.warns(FippWarning, match="without encryption"), pytest.raises(FippError):
         open_source("qdrant://db.invalid#docs")
 

@@ -59,7 +59,7 @@ def test_all_columns_and_rows_survive_in_order(setting):
     conversion = start()
     conversion.run()
     assert is_converted(setting) and verify(conversion).is_right
-    assert sorted(os.listdir()) == ["model.fipp", "new.lance", "new.lance.migration.json", "old.lance"]
+    assert sorted(os.listdir()) == ["model.fipp", "new.lance", "new.lance.migration.jsonl", "old.lance"]
     lance.dataset("new.lance").update({"id": "'other'"}, where="id = 'doc 5'")
     found = verify(conversion)
     assert found.converted_rows == ROWS - 1 and len(found.changed) == 1

@@ -35,10 +35,11 @@ class Auto(WrappingAligner):
 
     First the plain methods compete: `Spectral` with several ridges, Procrustes, FIPP and ridge regression. If the seed
     is noisy, the best of them is tried without the pairs that look wrong. It is tried with self-learning, in which
-    found pairs count less than known ones or as much; then with its map refined by `Ranking`, and with local
-    corrections. The mean reciprocal rank of held-out words by cosine and by CSLS decides; neither of the two may pay
-    for the other, and self-learning and leaving out pairs must be better by a standard error of the difference; with
-    fewer pairs than dimensions, self-learning is taken unless it is worse by that much.
+    found pairs count less than known ones or as much; then with its map refined by `Ranking`, with and without found
+    pairs if neither is clearly better; then with local corrections. The mean reciprocal rank of held-out words by
+    cosine and by CSLS decides; neither of the two may pay for the other, and self-learning and leaving out pairs must
+    be better by a standard error of the difference; with fewer pairs than dimensions, self-learning is taken unless it
+    is worse by that much.
     Candidates that are clearly behind on some of the held-out words are not tried on the others. The chosen method is
     fitted again on the whole seed. With fewer than 200 source words, none can be held out: `SelfLearning` with a few
     steps of ranking is used. It begins with the known pairs or, if what it finds from them may not hold together, with
@@ -51,11 +52,11 @@ class Auto(WrappingAligner):
         How much work may be spent on trying methods, in trillions (10¹²) of multiply-adds, each of which takes about 40
         seconds of one core. Stages for which not enough is left are skipped with a warning, except the ridges of
         `Spectral`. The work is estimated from the sizes of the vocabularies and the seed, so that the choice is the
-        same on every machine: about 2.4 for two vocabularies of 50,000 words in 300 dimensions, 2.7 for a million.
+        same on every machine: about 3.5 for two vocabularies of 50,000 words in 300 dimensions and 1,000 pairs.
     deadline : float, optional
         Seconds after which no further stage begins. A warning says what was not tried; another run may then choose
         differently. By default, the choice does not depend on time.
-    max_words : int, default=20000
+    max_words : int, default=30000
         Words of either side that self-learning pairs in its last round; while methods are compared, at most three
         fifths of small vocabularies.
     random_state : int, default=0
@@ -107,7 +108,7 @@ class Auto(WrappingAligner):
     }
 
     def __init__(
-        self, *, budget: float = 50.0, deadline: float | None = None, max_words: int = 20_000, random_state: int = 0
+        self, *, budget: float = 50.0, deadline: float | None = None, max_words: int = 30_000, random_state: int = 0
     ) -> None:
         self.budget = budget
         self.deadline = deadline

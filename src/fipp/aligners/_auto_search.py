@@ -13,12 +13,13 @@ from sklearn.base import clone
 
 from fipp._deadline import Deadline
 from fipp._progress import Progress, Steps
+from fipp.aligners._auto_work import Work
 from fipp.aligners._base import NO_PAIRS, BaseAligner
 from fipp.aligners._fipp import FIPP
 from fipp.aligners._holdout import held_out_parts, reciprocal_ranks_by_cosine_and_csls
 from fipp.aligners._local import Local
 from fipp.aligners._procrustes import Procrustes
-from fipp.aligners._ranking import PAIRS_AT_ONCE, STEPS_PER_CONTEST
+from fipp.aligners._ranking import PAIRS_AT_ONCE
 from fipp.aligners._regression import Ridge
 from fipp.aligners._self_learning import RANKED_WORDS, FoundPairs, Learner, Round, plan
 from fipp.aligners._spectral import Spectral
@@ -55,17 +56,13 @@ _ROUNDS = 2
 # many words are always paired.
 _SHARE_OF_WORDS, _ALWAYS_PAIRED = 0.6, 5000
 # Numbers of steps of refinement by ranking.
-_STEPS = (2, 5, 10)
+_STEPS = (2, 3, 5, 7)
 # Weight of found pairs relative to known ones in the rounds.
 _LEARNED_WEIGHT = 0.3
 # Afterwards, found pairs count little, or as much as known ones: the nearer ones for more, or all alike.
 _WEIGHTS: tuple[tuple[float, Literal["csls"] | None], ...] = ((_LEARNED_WEIGHT, "csls"), (1.0, "csls"), (1.0, None))
 # The fit of the best candidate on all pairs usually takes this share of the time.
 _FINAL_SHARE = 0.17
-# An eigendecomposition or a singular value decomposition of a d × d matrix takes about this many times d³.
-_DECOMPOSITION = 10
-# Preprocessing looks at every number of both vocabularies so many times.
-_PASSES = 4
 
 
 class Candidate(NamedTuple):
@@ -139,16 +136,17 @@ class Search:
 
     def __init__(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], random_state: int, max_words: int) -> None:
         self.X, self.Y, self.pairs, self.max_words = X, Y, pairs, max_words
-        sources = len(np.unique(pairs[:, 0]))
+        self._telling = _telling(pairs)
+        sources, telling = (len(np.unique(rows)) for rows in (pairs[:, 0], pairs[self._telling, 0]))
         folds = max(_FOLDS, sources // _ENOUGH_WORDS)
         parts = held_out_parts(pairs[:, 0], folds=folds, random_state=random_state)
-        self.parts = parts[: 2 if sources < _ENOUGH_WORDS else 1]
-        self._telling = _telling(pairs)
+        self.parts = parts[: 2 if telling < _ENOUGH_WORDS else 1]
         self.trials: list[CandidateScore] = []
         self.skipped: list[Skipped] = []
         self.spent = 0.0
         self.progress: Progress | None = None  # of the current stage
         self._bests: list[CandidateScore] = []  # the best of each stage that has found a better one
+        self._as_good: list[CandidateScore] = []  # self-learning that is hardly better or worse than the best
         self._suspicious: dict[int | None, NDArray[np.bool_]] = {}
         self._found: dict[tuple[str, bool, int | None], FoundPairs] = {}
 
@@ -202,7 +200,7 @@ class Search:
             Stage("plain methods", plain, 0.18, self._try_plain),
             Stage("suspicious pairs", (parts + 1) * judge + parts * (fit + score), 0.04, self._try_cleaning),
             Stage("self-learning", learned, 0.23, self._try_self_learning),
-            Stage("ranking", (parts + 1) * rank + parts * len(_STEPS) * score, 0.2, self._try_ranking),
+            Stage("ranking", (2 * parts + 1) * rank + 2 * parts * len(_STEPS) * score, 0.2, self._try_ranking),
             Stage("local corrections", parts * score, 0.03, self._try_local),
         ]
 
@@ -329,23 +327,29 @@ class Search:
         best = self.best.candidate
         weights = _WEIGHTS if best.aligner.takes_weights else _WEIGHTS[-1:]
         tried = self._race([_learning(best, *weighted) for weighted in weights])
-        if not tried:
+        if not tried or _clearly_better(self.best.ranks, _best(tried).ranks, by=1.0):
             return
         if len(self.pairs) >= min(self.X.shape[1], self.Y.shape[1]):
             self._take_if_clearly_better(_best(tried))
-        elif not _clearly_better(self.best.ranks, _best(tried).ranks, by=1.0):
+        else:
             # So few pairs may be all of one kind, as names are: the held-out ones do not show what other words gain.
             self._bests.append(_best(tried))
+        if self.best.candidate is best:
+            self._as_good = [_best(tried)]
 
     def _try_ranking(self) -> None:
         """Try the best with its map refined so that known pairs rank before others."""
-        best, start = self.best.candidate, self.best.fitted
+        # Found pairs help ranking too, more than they help the map that it begins with.
+        for start in (self.best, *self._as_good):
+            self._rank(start)
 
+    def _rank(self, start: CandidateScore) -> None:
         def fit_all(racing: Sequence[Candidate], part: int) -> Sequence[BaseAligner]:
-            return self._refine(start[part], best, part, [candidate.steps for candidate in racing])
+            return self._refine(start.fitted[part], start.candidate, part, [each.steps for each in racing])
 
-        candidates = [best._replace(name=f"{best.name}, {steps} steps of ranking", steps=steps) for steps in _STEPS]
-        for trial in self._race(candidates, fit_all):
+        name = start.candidate.name
+        ranked = [start.candidate._replace(name=f"{name}, {steps} steps of ranking", steps=steps) for steps in _STEPS]
+        for trial in self._race(ranked, fit_all):
             self._take_if_better(trial)
 
     def _try_local(self) -> None:
@@ -422,60 +426,3 @@ def _beyond(tried: Sequence[float], best: float) -> float | None:
 def _learning(best: Candidate, weight: float, weighting: Literal["csls"] | None) -> Candidate:
     name = f"{best.name}, self-learning, {'' if weighting else 'all '}found pairs × {weight:g}"
     return best._replace(name=name, learns=True, learned_weight=weight, weighting=weighting)
-
-
-class Work(NamedTuple):
-    """Estimates of the work on n × d1 and m × d2 vectors and c known pairs, in trillions (10¹²) of multiply-adds.
-
-    Only matrix products are counted, which take nearly all of the time. How many pairs self-learning will find is not
-    known beforehand; the estimate assumes the largest possible number.
-
-    Examples
-    --------
-    >>> Work(n=50_000, m=50_000, d1=300, d2=300, c=4000).score(max_words=1800, max_targets=50_000)
-    0.0315
-    """
-
-    n: int
-    m: int
-    d1: int
-    d2: int
-    c: int
-
-    def fit(self) -> float:
-        """Fit a map in closed form: second moments of the pairs, and a few decompositions."""
-        return _trillions(self.c * (self.d1 + self.d2) ** 2 + 3 * _DECOMPOSITION * max(self.d1, self.d2) ** 3)
-
-    def preprocess(self) -> float:
-        """Find the lengths and means of all words, which all maps share.
-
-        What takes a few operations for each number, and not a product, takes as long as ten times as many in a product.
-        """
-        return _trillions(10 * _PASSES * (self.n * self.d1 + self.m * self.d2))
-
-    def isotropic(self) -> float:
-        """Find the components that isotropic preprocessing removes: second moments of both vocabularies."""
-        return _trillions(self.n * self.d1**2 + self.m * self.d2**2)
-
-    def filter_gram(self) -> float:
-        """Make one pass over the Gram tiles of FIPP."""
-        return _trillions(self.c**2 * (self.d1 + self.d2))
-
-    def score(self, max_words: int, max_targets: int) -> float:
-        """Map at most ``max_targets`` target words, and compare them with ``max_words`` words."""
-        return _trillions(min(self.m, max_targets) * self.d2 * (self.d2 + max_words))
-
-    def learn(self, rounds: Iterable[int]) -> float:
-        """Find pairs in rounds of self-learning over given numbers of words: a fit, hubs, and mutual pairs in each."""
-        products = [2 * min(max_words, self.n) * min(max_words, self.m) * self.d2 for max_words in rounds]
-        return len(products) * self.fit() + _trillions(sum(products))
-
-    def rank(self, n_steps: int, n_pairs: int, max_words: int) -> float:
-        """Take steps of ranking: search ``max_words`` words in both directions now and then, map them in each step."""
-        source, target = min(max_words, self.n), min(max_words, self.m)
-        searched = -(-n_steps // STEPS_PER_CONTEST) * n_pairs * (source + target) * self.d2
-        return _trillions(searched + 2 * n_steps * (source + target) * self.d2**2)
-
-
-def _trillions(multiply_adds: float) -> float:
-    return multiply_adds / 1e12

@@ -37,7 +37,7 @@ _SMALL_SEED = 2
 _BETTER_START = 0.05
 # Words of either side that are paired at random to see what chance would find.
 _CHANCE_WORDS = 4000
-RANKED_WORDS = 12_000
+RANKED_WORDS = 20_000
 """Refinement by ranking looks for hard negatives among this many words."""
 
 Starts = Mapping[str, Callable[[], NDArray[np.int64]]]
@@ -56,7 +56,7 @@ class SelfLearning(WrappingAligner):
     ----------
     aligner : aligner, optional
         The aligner to fit; `Spectral` by default.
-    max_words : int, default=20000
+    max_words : int, default=30000
         How many of the first words of either side are paired, three fifths of them in the first of several rounds;
         vectors are expected in order of frequency.
     n_iterations : int, default=3
@@ -124,7 +124,7 @@ class SelfLearning(WrappingAligner):
         self,
         aligner: Any = None,
         *,
-        max_words: int = 20_000,
+        max_words: int = 30_000,
         n_iterations: int = 3,
         learned_weight: float = 1.0,
         n_neighbours: int = 10,

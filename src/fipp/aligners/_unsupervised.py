@@ -67,7 +67,7 @@ class Unsupervised(WrappingAligner):
         The first pairs: the guesses, distributions of similarities, or a coupling, which needs POT (``pip install
         'fipp[ot]'``). ``"auto"`` tries the guesses, if there are enough, and the similarities; then a coupling, if both
         have failed and POT is installed. The pairs that hold together best are taken.
-    max_words : int, default=20000
+    max_words : int, default=30000
         How many of the first words of either side are paired in the end; three fifths of them while starts are
         compared.
     n_iterations : int, default=4
@@ -138,7 +138,7 @@ class Unsupervised(WrappingAligner):
         aligner: Any = None,
         *,
         start: Literal["auto", "spelling", "similarities", "gromov-wasserstein"] = "auto",
-        max_words: int = 20_000,
+        max_words: int = 30_000,
         n_iterations: int = 4,
         margin: float = MARGIN,
         ranking_steps: int = 3,

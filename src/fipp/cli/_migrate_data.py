@@ -12,21 +12,28 @@ from fipp.cli import _arguments, _console
 if TYPE_CHECKING:
     from fipp.migrate import Conversion
 
-_FILES = "Parquet, Arrow, Feather, .npy, .safetensors or .faiss files"
-_Source = Annotated[str, Argument(metavar="SOURCE", help=f"A file, a folder or a pattern in quotes: {_FILES}.")]
+_Source = Annotated[
+    str,
+    Argument(
+        metavar="SOURCE",
+        help="A file, a folder or a pattern in quotes, of Parquet, Arrow, Feather, .npy, .safetensors or .faiss; a "
+        "table of LanceDB, such as db/docs.lance; or postgresql://HOST/DB#TABLE or qdrant://HOST:PORT#COLLECTION.",
+    ),
+]
 _Sink = Annotated[
     str,
     Argument(
         metavar="SINK",
-        help="What the conversion writes to: a folder, or one file with one of these endings. It must not exist yet.",
+        help="Where to write: a folder, or whatever SOURCE can be, of the same kind or another. It must not exist yet.",
     ),
 ]
+_Converted = Annotated[str, Argument(metavar="SINK", help="Where the conversion writes, or has written.")]
 _Manifest = Annotated[
     Path | None,
     Option(
         metavar="FILE",
         help="Where progress is recorded.",
-        show_default="SINK.migration.json; for a database, in the current folder",
+        show_default="SINK.migration.jsonl; for a database, in the current folder",
     ),
 ]
 
@@ -126,8 +133,9 @@ def convert(
     changed, and SINK appears when it is complete. After an interruption, [bold]fipp migrate resume SINK[/bold] goes
     on. Rows that change meanwhile are noticed and converted again. With --dask, all workers must see the same files.
 
-    Passwords and keys are taken from the environment or from the database's own configuration, never from the command
-    line.
+    Passwords and keys are taken from the environment (PGPASSWORD, QDRANT_API_KEY) or from the database's own
+    configuration, never from the command line. Qdrant gets the converted column as its only vector, unless an empty
+    collection is there whose vectors have the names of columns.
     """
     from fipp import migrate
 
@@ -138,7 +146,7 @@ def convert(
 
 
 def resume(
-    sink: _Sink,
+    sink: _Converted,
     manifest: _Manifest = None,
     dask: _arguments.Dask = None,
     as_json: _arguments.Json = False,
@@ -166,7 +174,7 @@ def _run(conversion: Conversion, dask: str | None, as_json: bool, quiet: bool) -
     )
 
 
-def status(sink: _Sink, manifest: _Manifest = None, as_json: _arguments.Json = False) -> None:
+def status(sink: _Converted, manifest: _Manifest = None, as_json: _arguments.Json = False) -> None:
     """Show how far a conversion is, also while it runs."""
     from fipp.migrate import Manifest, manifest_path
 
@@ -182,11 +190,13 @@ def _shown(value: object) -> str:
 
 
 def verify(
-    sink: _Sink,
+    sink: _Converted,
     native: Annotated[
         Path | None,
         Option(
-            metavar="FILE", help="Some items embedded by the new model, with their ids: recall is measured on them."
+            metavar="FILE",
+            help="Some items embedded by the new model, with their ids, best not those that the map was fitted on: "
+            "recall is measured on them.",
         ),
     ] = None,
     manifest: _Manifest = None,
@@ -215,15 +225,21 @@ def verify(
             "converted again": f"{found.sampled:,} rows, of which {found.different:,} differ",
         }
         if found.recall is not None:
-            rows["recall@10"] = f"{found.recall:.3f} of the new model's own neighbours"
+            rows["recall@10"] = f"{found.recall:.3f} of the new model's own neighbours among the items given"
         _console.show(_console.summary(rows), "All is right." if found.is_right else "Something is wrong.")
     if not found.is_right:
         raise Exit(2)
 
 
 def switch(
-    sink: _Sink,
-    name: Annotated[str, Argument(metavar="NAME", help="What applications read: a symbolic link to a folder or file.")],
+    sink: _Converted,
+    name: Annotated[
+        str,
+        Argument(
+            metavar="NAME",
+            help="What applications read: a symbolic link to files, a table in PostgreSQL, an alias in Qdrant.",
+        ),
+    ],
     manifest: _Manifest = None,
 ) -> None:
     """Let NAME mean the converted collection, in one step."""
@@ -235,7 +251,7 @@ def switch(
 
 
 def rollback(
-    sink: _Sink,
+    sink: _Converted,
     manifest: _Manifest = None,
     delete: Annotated[bool, Option("--delete", help="Remove the converted collection, finished or not.")] = False,
 ) -> None:

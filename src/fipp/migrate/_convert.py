@@ -301,11 +301,11 @@ def manifest_path(sink: str | os.PathLike[str]) -> Path:
     """Return where the progress of a conversion is recorded: beside files, in the current folder for a database."""
     address = os.fspath(sink)
     if "://" in address:
-        return Path(f"{address.rpartition('#')[2]}.migration.json")
+        return Path(f"{address.rpartition('#')[2]}.migration.jsonl")
     path = Path(address if Path(address).name else os.path.abspath(address))
     if not path.name:
         raise FippError(f"{address} cannot be written: give the name of a folder or file that does not exist yet")
-    return path.with_name(f"{path.name}.migration.json")
+    return path.with_name(f"{path.name}.migration.jsonl")
 
 
 def _absolute(address: str | os.PathLike[str]) -> str:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import astuple, dataclass, field
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from fipp._version import __version__
 from fipp.exceptions import FippError
-from fipp.io import Each, atomic_path, check_value, is_same_file, lock
+from fipp.io import Each, atomic_path, check_value, explain_failure, is_same_file, lock
 from fipp.migrate._batches import DTYPES
 from fipp.stores import Fragment
 
@@ -23,14 +23,16 @@ FORMAT = 1
 State = Literal["converting", "finished", "switched"]
 
 _TEXTS = ("version", "model", "model_checksum", "source", "sink", "column", "name", "before")
-_COUNT = [Interval(Integral, 0, None, closed="left")]
+_COUNT, _SECONDS = ([Interval(kind, 0, None, closed="left")] for kind in (Integral, Real))
 _CONTENT = {
     **{name: [str] for name in _TEXTS},
     "format": _COUNT, "key": [str, None], "dtype": [StrOptions(set(DTYPES))], "fragment_rows": "n", "total": _COUNT,
-    "state": [StrOptions(set(get_args(State)))], "seconds": [Interval(Real, 0, None, closed="left")],
-    "checksums": [dict], "fragments": Each([list]),
+    "state": [StrOptions(set(get_args(State)))], "seconds": _SECONDS, "checksums": [dict],
 }  # fmt: skip
-_FRAGMENT = {"name": [str], "after": [object], "last": [object], "rows": _COUNT, "version": [str], "checksum": [str]}
+_FRAGMENT = {
+    "name": [str], "after": [object], "last": [object], "rows": _COUNT, "version": [str], "checksum": [str],
+    "seconds": _SECONDS,
+}  # fmt: skip
 
 
 class _NewerError(FippError):
@@ -39,7 +41,10 @@ class _NewerError(FippError):
 
 @dataclass
 class Manifest:
-    """What is known of a conversion; every change is written to ``path``, whole or not at all."""
+    """What is known of a conversion: in its file, a line of JSON for the whole, and then one for each fragment.
+
+    The whole is replaced or stays; a line of a fragment that was not written to its end counts for nothing.
+    """
 
     path: Path
     model: str
@@ -59,6 +64,8 @@ class Manifest:
     checksums: dict[str, str] = field(default_factory=dict)
     fragments: dict[str, tuple[Fragment, str]] = field(default_factory=dict)
     """The fragments that are done by name, each with the checksum of what was written."""
+    has_half_a_line: bool = False
+    """Whether the process that wrote the last line of the file was killed, or the disk was full."""
 
     @classmethod
     def load(cls, path: Path) -> Manifest:
@@ -71,44 +78,57 @@ class Manifest:
                 else f"no conversion is known: there is no manifest {path}"
             )
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
+            header, *lines, tail = path.read_text(encoding="utf-8").split("\n")
+            content = json.loads(header)
             if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] > FORMAT:
                 raise _NewerError(f"{path} was written by a newer fipp: pip install -U fipp")
             check_value(content, _CONTENT, "it", {})
-            listed = content.pop("fragments")
-            for entry in listed:
-                check_value(dict(zip(_FRAGMENT, entry, strict=True)), _FRAGMENT, "a fragment", {})
             check_value(list(content["checksums"].values()), Each([str]), "checksums", {})
+            entries = [dict(zip(_FRAGMENT, json.loads(line), strict=True)) for line in lines]
+            check_value(entries, Each(_FRAGMENT), "fragments", {})
         except _NewerError:
             raise
-        except (ValueError, RecursionError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise FippError(f"{path} is not a manifest of a conversion, or is damaged: {error}") from None
-        fragments = {entry[0]: (Fragment(*entry[:5]), entry[5]) for entry in listed}
         known = {name: value for name, value in content.items() if name not in ("format", "version")}
-        return cls(path=path, fragments=fragments, **known)
+        manifest = cls(path=path, **known, has_half_a_line=bool(tail))
+        for entry in entries:
+            checksum, seconds = entry.pop("checksum"), entry.pop("seconds")
+            manifest._note(Fragment(**entry), checksum, seconds)
+        return manifest
 
     def save(self) -> None:
         """Write everything to its file."""
-        content = {name: value for name, value in asdict(self).items() if name not in ("path", "fragments")}
-        listed = [[*_listed(fragment), checksum] for fragment, checksum in self.fragments.values()]
+        content = {name: getattr(self, name) for name in _CONTENT if name not in ("format", "version")}
+        header = json.dumps({"format": FORMAT, "version": __version__, **content})
+        lines = (_line(fragment, checksum, 0.0) for fragment, checksum in self.fragments.values())
         with atomic_path(self.path) as temporary:
-            text = json.dumps({"format": FORMAT, "version": __version__, **content, "fragments": listed})
-            temporary.write_text(text + "\n", encoding="utf-8")
+            temporary.write_text("".join([f"{header}\n", *lines]), encoding="utf-8")
+        self.has_half_a_line = False
 
     def has(self, fragment: Fragment) -> bool:
         """Return whether a fragment is done, and unchanged since."""
         return fragment.name in self.fragments and self.fragments[fragment.name][0] == fragment
 
     def record(self, fragment: Fragment, checksum: str, seconds: float) -> None:
-        """Note that a fragment is done."""
+        """Note that a fragment is done, by a line at the end of the file."""
+        self._note(fragment, checksum, seconds)
+        if self.has_half_a_line:
+            self.save()
+            return
+        with explain_failure(self.path), open(self.path, "a", encoding="utf-8") as file:
+            file.write(_line(fragment, checksum, seconds))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _note(self, fragment: Fragment, checksum: str, seconds: float) -> None:
         self.fragments[fragment.name] = (fragment, checksum)
         self.seconds += seconds
-        self.save()
 
     def arrange(self, planned: list[Fragment]) -> list[Fragment]:
         """Put the fragments in the order of the source; return those that it no longer has, which are forgotten."""
-        names = [fragment.name for fragment in planned]
-        gone = [fragment for name, (fragment, _) in self.fragments.items() if name not in set(names)]
+        names = dict.fromkeys(fragment.name for fragment in planned)
+        gone = [fragment for name, (fragment, _) in self.fragments.items() if name not in names]
         self.fragments = {name: self.fragments[name] for name in names}
         self.save()
         return gone
@@ -150,5 +170,5 @@ class Manifest:
             os.close(descriptor)
 
 
-def _listed(fragment: Fragment) -> list[Any]:
-    return [fragment.name, fragment.after, fragment.last, fragment.rows, fragment.version]
+def _line(fragment: Fragment, checksum: str, seconds: float) -> str:
+    return json.dumps([*astuple(fragment), checksum, round(seconds, 6)]) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from threading import Lock, get_ident
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fipp._progress import Steps
 from fipp.linalg import machines, ordered_map, row_blocks, shared_map
-from fipp.retrieve._scan import Block, Pairs, Rows, Scan, Tiles, kernels
+from fipp.retrieve._scan import Block, Pairs, Rows, Scan, Tiles, halves, kernels
 
 _EMPTY = np.iinfo(np.int64).max
 # How many keys a shortlist holds beside twice those wanted: the more, the more rarely it is cut down.
@@ -68,10 +68,19 @@ def first_of_each(
 
 
 class Best:
-    """The ``k`` best keys of each of ``n`` queries among all blocks added so far."""
+    """The ``k`` best keys of each of ``n`` queries among all blocks added so far, by cosines less ``offsets``."""
 
-    def __init__(self, n: int, k: int, floor: NDArray[np.float32] | None = None) -> None:
-        self.k, self.packed = k, np.full((n, k), _EMPTY)
+    exact = True
+    """Whether scores are exact."""
+
+    def __init__(
+        self,
+        n: int,
+        k: int,
+        floor: NDArray[np.float32] | None = None,
+        offsets: NDArray[np.float32] | None = None,
+    ) -> None:
+        self.k, self.packed, self.offsets = k, np.full((n, k), _EMPTY), offsets
         # A score that k keys are known to reach. It only rises, so a thread that reads it late sees a floor that is too
         # low, never one that is too high: threads need not wait for each other, and the result is the same.
         self.floor = np.full(n, -np.inf, dtype=np.float32) if floor is None else floor
@@ -82,7 +91,7 @@ class Best:
         changed = np.flatnonzero(packed[:, 0] < self.packed[rows, -1])
         if len(changed) == 0:
             return
-        numbers = rows.start + changed
+        numbers = rows.start + (rows.step or 1) * changed
         best = packed[changed]
         if (self.packed[numbers, 0] != _EMPTY).any():
             best = np.sort(np.concatenate([self.packed[numbers], best], axis=1), axis=1)[:, : self.k]
@@ -106,11 +115,21 @@ class Best:
         last = self.packed[rows, -1]
         return np.where(last == _EMPTY, np.float32(-np.inf), unpack(last)[1])
 
-    def fill_zeros(self, offsets: NDArray[np.float32] | None, n_keys: int) -> None:
+    def fill_zeros(self, n_keys: int) -> None:
         """Give queries of zeros, which tie with most keys or all of them, one list that they share."""
-        if self.zero.any():
-            scores = np.zeros(n_keys, dtype=np.float32) if offsets is None else -offsets
-            self.packed[self.zero] = np.sort(pack(scores, np.arange(n_keys)))[: self.k]
+        for rows, offsets in self.parts():
+            zero = np.arange(len(self.zero))[rows][self.zero[rows]]
+            if len(zero):
+                scores = np.zeros(n_keys, dtype=np.float32) if offsets is None else -offsets
+                self.packed[zero] = np.sort(pack(scores, np.arange(n_keys)))[: self.k]
+
+    def offsets_of(self, number: int) -> NDArray[np.float32] | None:
+        """Return the offsets for one part of the queries."""
+        return self.offsets
+
+    def parts(self) -> list[tuple[slice, NDArray[np.float32] | None]]:
+        """Return the rows of queries that share offsets, and these."""
+        return [(slice(0, len(self.packed), 1), self.offsets)]
 
     def result(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return columns and scores, best first."""
@@ -124,6 +143,22 @@ class Best:
         return means
 
 
+class Candidates(Best):
+    """The ``k`` best keys of each query by fast cosines less an estimate of half of r_S, better for later `halves`."""
+
+    exact = False
+
+    def __init__(self, n: int, k: int, n_keys: int) -> None:
+        super().__init__(n, k)
+        self.estimates = np.zeros((len(halves(n)), n_keys), dtype=np.float32)
+
+    def offsets_of(self, number: int) -> NDArray[np.float32]:
+        return self.estimates[number]
+
+    def parts(self) -> list[tuple[slice, NDArray[np.float32] | None]]:
+        return list(zip(halves(len(self.packed)), self.estimates, strict=True))
+
+
 class Wanted(NamedTuple):
     """How many keys of each query are wanted, by scores less which offsets, and what ``k`` keys are known to reach."""
 
@@ -134,44 +169,64 @@ class Wanted(NamedTuple):
 
 def find_best(scan: Scan, steps: Steps, *wanted: Wanted) -> list[Best]:
     """Find the best keys of each query, for everything that is wanted, in one pass."""
-    return _find(scan, steps, wanted, None)
+    n, n_keys = len(scan.queries), len(scan.keys)
+    return _find(scan, steps, [Best(n, min(k, n_keys), floor, offsets) for k, offsets, floor in wanted], None)
 
 
 def find_both(scan: Scan, steps: Steps, of_queries: int, of_keys: int) -> tuple[Best, Best]:
     """Find the best keys of each query and the best queries of each key in one pass; all queries are in memory."""
     backward = Best(len(scan.keys), min(of_keys, len(scan.queries)))
-    (forward,) = _find(scan, steps, [Wanted(of_queries)], backward)
-    backward.fill_zeros(None, len(scan.queries))
+    (forward,) = _find(scan, steps, [Best(len(scan.queries), min(of_queries, len(scan.keys)))], backward)
     return forward, backward
 
 
-def _find(scan: Scan, steps: Steps, wanted: Sequence[Wanted], backward: Best | None) -> list[Best]:
-    found = [Best(len(scan.queries), min(k, len(scan.keys)), floor) for k, _, floor in wanted]
+def find_candidates(
+    scan: Scan, steps: Steps, of_queries: int, of_keys: int, n_candidates: int
+) -> tuple[Best, Candidates, Best]:
+    """Find what `find_both` does, and the candidates of each query for CSLS; the queries of the scan are halved."""
+    n, n_keys = len(scan.queries), len(scan.keys)
+    nearest, backward = Best(n, min(of_queries, n_keys)), Best(n_keys, min(of_keys, n))
+    candidates = Candidates(n, min(n_candidates, n_keys), n_keys)
+    _find(scan, steps, [nearest], backward, candidates)
+    return nearest, candidates, backward
+
+
+def _find(
+    scan: Scan, steps: Steps, found: list[Best], backward: Best | None, candidates: Candidates | None = None
+) -> list[Best]:
+    """Add all keys to what was found, and all queries to what was found for the keys if that is wanted."""
     search = _search_here if machines() is None else _search_elsewhere
-    search(scan, steps, wanted, found, backward)
-    for best, (_, offsets, _) in zip(found, wanted, strict=True):
-        best.fill_zeros(offsets, len(scan.keys))
+    search(scan, steps, found, backward, candidates)
+    for best in found if candidates is None else [*found, candidates]:
+        best.fill_zeros(len(scan.keys))
+    if backward is not None:
+        backward.fill_zeros(len(scan.queries))
     return found
 
 
-def _search_here(scan: Scan, steps: Steps, wanted: Sequence[Wanted], found: list[Best], backward: Best | None) -> None:
-    """Add all keys to what was found, and all queries to what was found for the keys if that is wanted."""
+def _search_here(
+    scan: Scan, steps: Steps, found: list[Best], backward: Best | None, candidates: Candidates | None
+) -> None:
+    found = found if candidates is None else [*found, candidates]
     for strip in scan.strips():
         of_keys = None if backward is None else _OfKeys(scan.queries.read_all(), strip.keys, strip.columns, backward)
 
-        def work(pairs: Pairs, tiles: Tiles, of_keys: _OfKeys | None = of_keys) -> list[NDArray[np.int64]]:
-            lists = [Shortlists.of(pairs, best, offsets) for best, (_, offsets, _) in zip(found, wanted, strict=True)]
+        def work(pairs: Pairs, tiles: Tiles, number: int, of_keys: _OfKeys | None) -> list[NDArray[np.int64]]:
+            lists = [Shortlists.of(pairs, best, number) for best in found]
             for part, products in tiles:
                 for shortlists in lists:
                     shortlists.add(part, products)
                 if of_keys is not None:
                     of_keys.add(pairs.rows, part, products)
-            return [shortlists.best() for shortlists in lists]
+            return [shortlists.best(exact=best.exact) for shortlists, best in zip(lists, found, strict=True)]
 
-        for rows, packed in strip.run(work):
-            for best, new in zip(found, packed, strict=True):
-                best.add(rows, new)
-            steps()
+        for number in range(scan.n_parts):
+            if candidates is not None and of_keys is not None and number > 0:
+                candidates.estimates[number, strip.columns] = of_keys.estimate() / np.float32(2)
+            for rows, packed in strip.run(partial(work, number=number, of_keys=of_keys), number):
+                for best, new in zip(found, packed, strict=True):
+                    best.add(rows, new)
+                steps()
         if of_keys is not None:
             of_keys.close()
 
@@ -181,8 +236,9 @@ class _Question(NamedTuple):
 
     queries: Rows
     counts: list[int]
-    floors: list[NDArray[np.float32] | None]
+    floors: list[NDArray[np.float32]]
     of_keys: int
+    candidates: int
     memory: tuple[int | float | str | None, int, int]
 
 
@@ -201,41 +257,55 @@ class _Answer(NamedTuple):
     zero: NDArray[np.bool_]
     of_keys: NDArray[np.int64] | None
     zero_keys: NDArray[np.bool_] | None
+    estimates: NDArray[np.float32] | None
 
 
 def _search_elsewhere(
-    scan: Scan, steps: Steps, wanted: Sequence[Wanted], found: list[Best], backward: Best | None
+    scan: Scan, steps: Steps, found: list[Best], backward: Best | None, candidates: Candidates | None
 ) -> None:
     """Do what `_search_here` does on other machines: each searches shards of the keys, and the best are merged."""
-    of_keys = 0 if backward is None else backward.k
-    memory = scan.max_memory, scan.kept, scan.per_key
-    question = _Question(scan.queries, [best.k for best in found], [want.floor for want in wanted], of_keys, memory)
+    question = _Question(
+        scan.queries,
+        [best.k for best in found],
+        [best.floor for best in found],
+        0 if backward is None else backward.k,
+        0 if candidates is None else candidates.k,
+        (scan.max_memory, scan.kept, scan.per_key),
+    )
+    offsets = [best.offsets for best in found]
     shards = (
-        _Shard(scan.keys.section(part), part, [None if o is None else o[part] for _, o, _ in wanted])
+        _Shard(scan.keys.section(part), part, [None if each is None else each[part] for each in offsets])
         for part in scan.shards()
     )
     rows = slice(0, len(scan.queries))
     for part, answer in zip(scan.shards(), shared_map(_search_shard, question, shards), strict=True):
-        for best, packed in zip(found, answer.best, strict=True):
+        for best, packed in zip(found if candidates is None else [*found, candidates], answer.best, strict=True):
             best.add(rows, packed)
             best.zero = answer.zero
         if backward is not None:
             backward.packed[part], backward.zero[part] = answer.of_keys, answer.zero_keys
+        if candidates is not None:
+            candidates.estimates[:, part] = answer.estimates
         steps(scan.n_query_blocks)
 
 
 def _search_shard(question: _Question, shard: _Shard) -> _Answer:
     queries, keys = question.queries.received(), shard.keys.received()
     max_memory, kept, per_key = question.memory
-    scan = Scan(queries, keys, max_memory, kept=kept, per_key=per_key)
-    floors = [None if floor is None else floor.copy() for floor in question.floors]
-    wanted = [Wanted(*each) for each in zip(question.counts, shard.offsets, floors, strict=True)]
-    found = [Best(len(queries), k, floor) for k, _, floor in wanted]
-    backward = Best(len(keys), question.of_keys) if question.of_keys else None
-    _search_here(scan, Steps(None, len(scan)), wanted, found, backward)
-    numbers = np.arange(shard.columns.start, shard.columns.stop)
+    n, n_keys = len(queries), len(keys)
+    scan = Scan(queries, keys, max_memory, kept=kept, per_key=per_key, halving=question.candidates > 0)
+    found = [
+        Best(n, k, floor.copy(), offsets)
+        for k, floor, offsets in zip(question.counts, question.floors, shard.offsets, strict=True)
+    ]
+    backward = Best(n_keys, question.of_keys) if question.of_keys else None
+    candidates = Candidates(n, question.candidates, n_keys) if question.candidates else None
+    _search_here(scan, Steps(None, len(scan)), found, backward, candidates)
+    numbers, estimates = np.arange(shard.columns.start, shard.columns.stop), None
     of_keys, zero_keys = (None, None) if backward is None else (backward.packed, backward.zero)
-    return _Answer([best.renumbered(numbers) for best in found], found[0].zero, of_keys, zero_keys)
+    if candidates is not None:
+        found, estimates = [*found, candidates], candidates.estimates
+    return _Answer([best.renumbered(numbers) for best in found], found[0].zero, of_keys, zero_keys, estimates)
 
 
 class Shortlists:
@@ -257,8 +327,7 @@ class Shortlists:
         self._vectors = pairs.vectors(offset)
         size, room = len(floor), 2 * k + _SPARE
         self._lists = (
-            np.empty((size, room), dtype=np.float32),
-            np.empty((size, room), dtype=np.int32),
+            np.empty((size, room), dtype=np.int64),
             np.zeros(size, dtype=np.int32),
             np.zeros(size, dtype=np.int32),
             _lowest(pairs, floor) if low is None else low,
@@ -266,9 +335,10 @@ class Shortlists:
         )
 
     @classmethod
-    def of(cls, pairs: Pairs, best: Best, offsets: NDArray[np.float32] | None) -> Shortlists:
-        """Begin with what is known of the queries; the offsets are those of all keys."""
+    def of(cls, pairs: Pairs, best: Best, number: int) -> Shortlists:
+        """Begin with what is known of the queries, which are in the part with this number."""
         best.zero[pairs.rows] = pairs.queries.lengths == 0
+        offsets = best.offsets_of(number)
         return cls(pairs, best.k, best.floor[pairs.rows], None if offsets is None else offsets[pairs.columns])
 
     @classmethod
@@ -278,30 +348,33 @@ class Shortlists:
         k: int,
         columns: NDArray[np.int64],
         scores: NDArray[np.float32],
-        error: float,
         offset: NDArray[np.float32],
     ) -> Shortlists:
-        """Begin with scores that are known up to an error."""
+        """Begin with fast scores."""
         none = np.full(len(columns), -np.inf, dtype=np.float32)
         shortlists = cls(pairs, k, none, offset, none)
         counts = np.full(len(columns), columns.shape[1], dtype=np.int32)
-        errors = np.full(len(columns), error)
-        shortlists._lists = (scores, columns.astype(np.int32), counts, *shortlists._lists[3:5], errors)
+        shortlists._lists = (pack(scores, columns), counts, *shortlists._lists[2:4], 2 * pairs.error)
         return shortlists
 
     def add(self, part: slice, products: NDArray[np.float32]) -> None:
         """Look through the products of the queries with some of the keys."""
-        kernels().scan_rows(products, kernels().BLOCK, part.start, self._lists, self._k, self._vectors)
+        kernels().scan_rows(products, part.start, self._lists, self._k, self._vectors)
 
     def add_columns(self, rows: slice, part: slice, products: NDArray[np.float32]) -> None:
         """Look through the products of some of the keys, in rows, with some of the queries, in columns."""
-        kernels().scan_columns(products, kernels().BLOCK, rows.start, part.start, self._lists, self._k, self._vectors)
+        place = rows.start, rows.step or 1, part.start
+        kernels().scan_columns(products, *place, self._lists, self._k, self._vectors)
 
-    def best(self, part: slice | None = None) -> NDArray[np.int64]:
+    def join_scores(self, highest: NDArray[np.float32]) -> None:
+        """Add the fast scores to the highest known of each query, which are sorted."""
+        kernels().join_scores(self._lists, highest)
+
+    def best(self, part: slice | None = None, *, exact: bool = True) -> NDArray[np.int64]:
         """Return the ``k`` best keys of each query, packed; if there are fewer keys, the last places stay empty."""
         part = part or slice(0, len(self._lists[0]))
         packed = np.empty((part.stop - part.start, self._k), dtype=np.int64)
-        kernels().close(self._lists, self._vectors, part.start, self._first, packed)
+        kernels().close(self._lists, self._vectors, exact, part.start, self._first, packed)
         packed.sort(axis=1)
         return packed
 
@@ -328,6 +401,17 @@ class _OfKeys:
             with self._lock:
                 self._of_threads[thread] = fresh
         self._of_threads[thread].add_columns(rows, part, products)
+
+    def estimate(self) -> NDArray[np.float32]:
+        """Estimate r_S of each key from the queries so far.
+
+        The highest cosine is often that of a match, which says nothing of the queries to come.
+        """
+        highest = np.full((len(self._low), self._best.k), -np.inf, dtype=np.float32)
+        for shortlists in self._of_threads.values():
+            shortlists.join_scores(highest)
+        means: NDArray[np.float32] = highest[:, min(1, self._best.k - 1) :].mean(axis=1)
+        return np.where(np.isfinite(means), means, np.float32(0))
 
     def close(self) -> None:
         """Keep the best queries that the threads found."""

@@ -15,34 +15,32 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-Lists = tuple[
-    NDArray[np.float32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.float32],
-    NDArray[np.float64],
-]
-"""Shortlists, one in each row: scores, columns, how many there are, how many of these are exact, the lowest score that
-is of interest, and the error of a fast score."""
+Lists = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.float32], NDArray[np.float64]]
+"""Shortlists, one in each row: scores with their columns, packed; how many there are; how many of these are exact; the
+lowest score that is of interest; and the error of a fast score."""
 Vectors = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
 """The vectors that have shortlists, those that are listed, and what is subtracted from the scores with the latter."""
-Room = tuple[NDArray[np.float64], NDArray[np.float32], NDArray[np.int64]]
-"""Room to calculate in: for the partial sums of an exact score, and for a shortlist of fast and of exact scores."""
+Room = tuple[NDArray[np.float64], NDArray[np.int64]]
+"""Room to calculate in: for the partial sums of an exact score, and for a copy of a shortlist."""
 
 EMPTY = np.iinfo(np.int64).max
-# Scores in a block. It is an argument where it is used: numba unrolls a loop whose length it knows, which is slower.
 BLOCK = 32
+"""How many scores are compared at a time."""
+# A first ``low`` is found among the highest scores of this many groups, or of a multiple, at least four for each wanted.
+_GROUPS = 32
 _PARTIAL_SUMS = 32
 _ALL_BUT_SIGN = np.int64(0x7FFFFFFF)
+_COLUMN = np.int64(0xFFFFFFFF)
 
 _MATRIX = "float32[:, ::1]"
-_LISTS = f"Tuple(({_MATRIX}, int32[:, ::1], int32[::1], int32[::1], float32[::1], float64[::1]))"
+_LISTS = "Tuple((int64[:, ::1], int32[::1], int32[::1], float32[::1], float64[::1]))"
 _VECTORS = f"Tuple(({_MATRIX}, {_MATRIX}, float32[::1]))"
 
 
@@ -108,13 +106,67 @@ def _exact(X: NDArray, row: Any, Y: NDArray, column: Any, sums: NDArray) -> Any:
     return total
 
 
-@njit
-def _pack(score: Any, column: int) -> Any:
+@njit(inline="always")
+def _pack(score: Any, column: Any) -> Any:
     """Write score and column into one integer, as `fipp.retrieve._best.pack` does."""
     bits = np.int64(np.float32(score + np.float32(0)).view(np.int32))
     if bits < 0:
         bits ^= _ALL_BUT_SIGN
     return (~bits << 32) | np.int64(column)
+
+
+@njit
+def _score(packed: Any) -> Any:
+    bits = ~(packed >> 32)
+    if bits < 0:
+        bits ^= _ALL_BUT_SIGN
+    return np.int32(bits).view(np.float32)
+
+
+@intrinsic
+def _compare_block(_: Any, tile: Any, row: Any, begin: Any, offset: Any, lowest: Any) -> Any:
+    """Return a bit for each of 32 scores of a row from ``begin`` on: whether it reaches ``lowest`` less its offset.
+
+    LLVM makes a few vector instructions of this, whatever the processor; of a loop it makes ten times as many.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        block = ir.VectorType(ir.FloatType(), BLOCK)
+
+        def load(number: int, place: Any) -> Any:
+            array = context.make_array(signature.args[number])(context, builder, given[number])
+            return builder.load(builder.bitcast(builder.gep(array.data, [place]), block.as_pointer()), align=4)
+
+        tile = context.make_array(signature.args[0])(context, builder, given[0])
+        width = builder.extract_value(tile.shape, 1)
+        scores = load(0, builder.add(builder.mul(given[1], width), given[2]))
+        one = builder.insert_element(ir.Constant(block, ir.Undefined), given[4], ir.Constant(ir.IntType(32), 0))
+        many = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), BLOCK), [0] * BLOCK))
+        reached = builder.fcmp_ordered(">=", builder.fsub(scores, load(3, given[2])), many)
+        return builder.bitcast(reached, ir.IntType(BLOCK))
+
+    return types.uint32(tile, types.uint64, types.uint64, offset, types.float32), generate
+
+
+@intrinsic
+def _lowest_bit(_: Any, bits: Any) -> Any:
+    """Return the number of the lowest bit that is set."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        found = builder.cttz(given[0], ir.Constant(ir.IntType(1), 1))
+        return builder.zext(found, ir.IntType(64))
+
+    return types.uint64(types.uint32), generate
+
+
+@njit
+def _compare_rest(tile: NDArray, row: Any, begin: Any, offset: NDArray, lowest: Any) -> Any:
+    """Do what `_compare_block` does if fewer scores are left."""
+    bits = np.uint32(0)
+    for i in range(begin, np.uint64(tile.shape[1])):
+        if tile[row, i] - offset[i] >= lowest:
+            bits |= np.uint32(1) << np.uint32(i - begin)
+    return np.uint32(bits)
 
 
 @njit
@@ -144,168 +196,192 @@ def _select(values: NDArray, size: int, k: int) -> Any:
 
 @njit
 def _make_scratch(lists: Lists) -> Room:
-    size = lists[0].shape[1]
-    return np.empty(_PARTIAL_SUMS), np.empty(size, dtype=np.float32), np.empty(size, dtype=np.int64)
+    return np.empty(_PARTIAL_SUMS), np.empty(lists[0].shape[1], dtype=np.int64)
 
 
 @njit
 def _cut(lists: Lists, row: int, k: int, room: Room) -> Any:
     """Drop what cannot be among the k best from a shortlist, and return the lowest score of interest."""
-    values, columns, counts, settled, low, error = lists
+    packed, counts, settled, low, error = lists
     count, lowest = counts[row], low[row]
     if count > k:
-        for i in range(count):
-            room[1][i] = -values[row, i]
+        room[1][:count] = packed[row, :count]
         # The k-th best exact score is at least the k-th best fast one less the error.
-        lowest = max(lowest, np.float32(-np.float64(_select(room[1], count, k)) - 2 * error[row]))
+        lowest = max(lowest, np.float32(np.float64(_score(_select(room[1], count, k))) - 2 * error[row]))
+    last = _pack(lowest, _COLUMN)
     kept = exact = 0
     for i in range(count):
-        if values[row, i] >= lowest:
+        if packed[row, i] <= last:
             if i < settled[row]:
                 exact += 1
-            values[row, kept], columns[row, kept] = values[row, i], columns[row, i]
+            packed[row, kept] = packed[row, i]
             kept += 1
     counts[row], settled[row] = kept, exact
     return lowest
 
 
 @njit
-def _settle(lists: Lists, row: int, k: int, vectors: Vectors, room: Room) -> None:
-    """Score what a shortlist holds exactly, and keep the k best, of equals those with the lowest columns."""
-    values, columns, counts, settled, _, _ = lists
-    own, others, offset = vectors
-    count = counts[row]
-    for i in range(settled[row], count):
-        column = np.uint64(columns[row, i])
-        score = _exact(own, np.uint64(row), others, column, room[0]) - np.float64(offset[column])
-        values[row, i] = np.float32(score)
-    if count > k:
-        for i in range(count):
-            room[2][i] = _pack(values[row, i], columns[row, i])
-        last = _select(room[2], count, k)
+def _keep(lists: Lists, row: int, k: int, room: Room) -> None:
+    """Keep the k best of a shortlist by the scores it has, of equals those with the lowest columns."""
+    packed, counts = lists[0], lists[1]
+    if counts[row] > k:
+        room[1][: counts[row]] = packed[row, : counts[row]]
+        last = _select(room[1], counts[row], k)
         count = 0
         for i in range(counts[row]):
-            if _pack(values[row, i], columns[row, i]) <= last:
-                values[row, count], columns[row, count] = values[row, i], columns[row, i]
+            if packed[row, i] <= last:
+                packed[row, count] = packed[row, i]
                 count += 1
-    counts[row] = settled[row] = count
+        counts[row] = count
+
+
+@njit
+def _settle(lists: Lists, row: int, k: int, vectors: Vectors, room: Room) -> None:
+    """Score what a shortlist holds exactly, and keep the k best."""
+    packed, counts, settled, _, _ = lists
+    own, others, offset = vectors
+    for i in range(settled[row], counts[row]):
+        column = np.uint64(packed[row, i] & _COLUMN)
+        score = _exact(own, np.uint64(row), others, column, room[0]) - np.float64(offset[column])
+        packed[row, i] = _pack(np.float32(score), column)
+    _keep(lists, row, k, room)
+    settled[row] = counts[row]
 
 
 @njit
 def _make_room(lists: Lists, row: Any, k: int, vectors: Vectors, room: Room) -> None:
     """Cut a full shortlist down, and raise ``low``."""
-    values, _, counts, _, low, error = lists
+    packed, counts, _, low, error = lists
     lowest = _cut(lists, row, k, room)
-    if counts[row] > k + (values.shape[1] - k) // 2:  # only exact scores can decide between many near ties
+    if counts[row] > k + (packed.shape[1] - k) // 2:  # only exact scores can decide between many near ties
         _settle(lists, row, k, vectors, room)
-        worst = values[row, 0]
+        worst = packed[row, 0]
         for i in range(1, k):
-            worst = min(worst, values[row, i])
-        lowest = max(lowest, np.float32(np.float64(worst) - error[row]))
+            worst = max(worst, packed[row, i])
+        lowest = max(lowest, np.float32(np.float64(_score(worst)) - error[row]))
     # Threads share the ``low`` of columns. Each writes what is true by itself, so that their order does no harm.
     if lowest > low[row]:
         low[row] = lowest
 
 
 @njit
-def _first_floor(tile: NDArray, row: Any, size: Any, offset: NDArray, maxima: NDArray, k: int, error: float) -> Any:
-    """Return a first ``low`` for a row of a tile: k blocks reach the k-th highest of their maxima."""
-    for number in range(np.uint64(len(maxima))):
-        highest = np.float32(-np.inf)
-        for i in range(number * size, number * size + size):
-            highest = max(highest, tile[row, i] - offset[i])
-        maxima[number] = -highest
-    return np.float32(-np.float64(_select(maxima, len(maxima), k)) - 2 * error)
-
-
-@_compiled(f"void({_MATRIX}, int64, int64, {_LISTS}, int64, {_VECTORS})")
-def scan_rows(tile: NDArray, block: int, start: int, lists: Lists, k: int, vectors: Vectors) -> None:
-    """Collect the k best scores of each row of a tile. Its columns begin at ``start`` of the vectors listed."""
-    values, columns, counts, _, low, error = lists
-    height, width, size = np.uint64(tile.shape[0]), np.uint64(tile.shape[1]), np.uint64(block)
-    room, offset = _make_scratch(lists), vectors[2][start : start + tile.shape[1]]
-    maxima = np.empty(np.int64(width // size), dtype=np.float32)
-    for row in range(height):
-        if low[row] == -np.inf and len(maxima) >= k:
-            low[row] = _first_floor(tile, row, size, offset, maxima, k, error[row])
-        for begin in range(np.uint64(0), width, size):
-            end, lowest, hit = min(begin + size, width), low[row], np.int32(0)
-            for i in range(begin, end):
-                hit |= np.int32(tile[row, i] - offset[i] >= lowest)
-            if hit == 0:
-                continue
-            for i in range(begin, end):
-                score = tile[row, i] - offset[i]
-                if score >= low[row]:
-                    if counts[row] == values.shape[1]:
-                        _make_room(lists, np.int64(row), k, vectors, room)
-                    place = np.uint64(counts[row])
-                    values[row, place] = score
-                    columns[row, place] = start + np.int64(i)
-                    counts[row] += 1
+def _groups_for(k: Any) -> Any:
+    return _GROUPS * ((4 * k + _GROUPS - 1) // _GROUPS)
 
 
 @njit
-def _raise_floors(tile: NDArray, block: int, start: int, lists: Lists, k: int) -> None:
-    """Find a first ``low`` for the columns of a tile: k blocks of rows reach the k-th highest of their maxima."""
-    low, error = lists[4][start : start + tile.shape[1]], lists[5][start : start + tile.shape[1]]
-    width, size = np.uint64(tile.shape[1]), np.uint64(block)
-    blocks = tile.shape[0] // block
-    if blocks < k or low.min() > -np.inf:
+def _first_floor(tile: NDArray, row: Any, offset: NDArray, minima: NDArray, k: int, error: float) -> Any:
+    """Return a first ``low`` for a row: k groups of its scores reach the k-th highest of their maxima."""
+    groups = np.uint64(len(minima))
+    minima[:] = np.inf
+    for begin in range(np.uint64(0), np.uint64(tile.shape[1]) - groups + np.uint64(1), groups):
+        for i in range(groups):
+            minima[i] = min(minima[i], offset[begin + i] - tile[row, begin + i])
+    return np.float32(-np.float64(_select(minima, len(minima), k)) - 2 * error)
+
+
+@_compiled(f"void({_MATRIX}, int64, {_LISTS}, int64, {_VECTORS})")
+def scan_rows(tile: NDArray, start: int, lists: Lists, k: int, vectors: Vectors) -> None:
+    """Collect the k best scores of each row of a tile. Its columns begin at ``start`` of the vectors listed."""
+    packed, counts, _, low, error = lists
+    height, width, size = np.uint64(tile.shape[0]), np.uint64(tile.shape[1]), np.uint64(BLOCK)
+    room, offset = _make_scratch(lists), vectors[2][start : start + tile.shape[1]]
+    minima = np.empty(_groups_for(k), dtype=np.float32)
+    for row in range(height):
+        if low[row] == -np.inf and tile.shape[1] >= len(minima):
+            low[row] = _first_floor(tile, row, offset, minima, k, error[row])
+        for begin in range(np.uint64(0), width, size):
+            if begin + size <= width:
+                hits = _compare_block(tile, row, begin, offset, low[row])
+            else:
+                hits = _compare_rest(tile, row, begin, offset, low[row])
+            while hits:
+                i = begin + _lowest_bit(hits)
+                hits = np.uint32(hits & (hits - np.uint32(1)))
+                if counts[row] == packed.shape[1]:
+                    _make_room(lists, np.int64(row), k, vectors, room)
+                packed[row, np.uint64(counts[row])] = _pack(tile[row, i] - offset[i], start + np.int64(i))
+                counts[row] += 1
+
+
+@njit
+def _raise_floors(tile: NDArray, start: int, lists: Lists, k: int) -> None:
+    """Find a first ``low`` for the columns of a tile: k groups of rows reach the k-th highest of their maxima."""
+    low, error = lists[3][start : start + tile.shape[1]], lists[4][start : start + tile.shape[1]]
+    width, groups = np.uint64(tile.shape[1]), _groups_for(k)
+    if len(tile) < groups or low.min() > -np.inf:
         return
-    maxima = np.full((blocks, tile.shape[1]), np.float32(-np.inf), dtype=np.float32)
-    for row in range(np.uint64(blocks) * size):
+    minima = np.full((groups, tile.shape[1]), np.float32(np.inf), dtype=np.float32)
+    for row in range(np.uint64(tile.shape[0])):
+        group = row % np.uint64(groups)
         for i in range(width):
-            maxima[row // size, i] = max(maxima[row // size, i], tile[row, i])
-    column = np.empty(blocks, dtype=np.float32)
+            minima[group, i] = min(minima[group, i], -tile[row, i])
+    column = np.empty(groups, dtype=np.float32)
     for i in range(width):
-        for number in range(blocks):
-            column[number] = -maxima[number, i]
-        low[i] = max(low[i], np.float32(-np.float64(_select(column, blocks, k)) - 2 * error[i]))
+        column[:] = minima[:, i]
+        low[i] = max(low[i], np.float32(-np.float64(_select(column, groups, k)) - 2 * error[i]))
 
 
 @_compiled(f"void({_MATRIX}, int64, int64, int64, {_LISTS}, int64, {_VECTORS})")
-def scan_columns(tile: NDArray, block: int, top: int, start: int, lists: Lists, k: int, vectors: Vectors) -> None:
+def scan_columns(tile: NDArray, top: int, step: int, start: int, lists: Lists, k: int, vectors: Vectors) -> None:
     """Collect the k best scores of each column of a tile.
 
-    Its rows begin at ``top`` of the vectors listed, its columns at ``start`` of those that have shortlists.
+    Its rows are every ``step``-th from ``top`` on of the vectors listed, its columns begin at ``start`` of those that
+    have shortlists.
     """
-    values, columns, counts, _, low, _ = lists
-    height, width, size = np.uint64(tile.shape[0]), np.uint64(tile.shape[1]), np.uint64(block)
+    height, width, size = np.uint64(tile.shape[0]), np.uint64(tile.shape[1]), np.uint64(BLOCK)
+    packed, counts, _, low, _ = lists
     room, floor = _make_scratch(lists), low[start : start + tile.shape[1]]
-    _raise_floors(tile, block, start, lists, k)
+    _raise_floors(tile, start, lists, k)
     for row in range(height):
+        number = top + step * np.int64(row)
         for begin in range(np.uint64(0), width, size):
-            end, hit = min(begin + size, width), np.int32(0)
-            for i in range(begin, end):
-                hit |= np.int32(tile[row, i] >= floor[i])
-            if hit == 0:
-                continue
-            for i in range(begin, end):
-                if tile[row, i] >= floor[i]:
-                    column = np.uint64(start) + i
-                    if counts[column] == values.shape[1]:
-                        _make_room(lists, np.int64(column), k, vectors, room)
-                    place = np.uint64(counts[column])
-                    values[column, place] = tile[row, i]
-                    columns[column, place] = top + np.int64(row)
-                    counts[column] += 1
+            if begin + size <= width:
+                hits = _compare_block(tile, row, begin, floor, np.float32(0))
+            else:
+                hits = _compare_rest(tile, row, begin, floor, np.float32(0))
+            while hits:
+                i = begin + _lowest_bit(hits)
+                hits = np.uint32(hits & (hits - np.uint32(1)))
+                column = np.uint64(start) + i
+                if counts[column] == packed.shape[1]:
+                    _make_room(lists, np.int64(column), k, vectors, room)
+                packed[column, np.uint64(counts[column])] = _pack(tile[row, i], number)
+                counts[column] += 1
 
 
-@_compiled(f"void({_LISTS}, {_VECTORS}, int64, int64, int64[:, ::1])")
-def close(lists: Lists, vectors: Vectors, begin: int, first: int, packed: NDArray) -> None:
-    """Settle the shortlists from ``begin`` on, and write the k best of each, packed, in any order.
+@_compiled(f"void({_LISTS}, {_VECTORS}, boolean, int64, int64, int64[:, ::1])")
+def close(lists: Lists, vectors: Vectors, exact: bool, begin: int, first: int, best: NDArray) -> None:
+    """Write the k best of the shortlists from ``begin`` on, packed, in any order; settle them first if ``exact``.
 
     The vectors listed are numbered from ``first`` on.
     """
-    values, columns, counts, _, _, _ = lists
-    k, room = packed.shape[1], _make_scratch(lists)
-    for number in range(len(packed)):
+    packed, counts, _, _, _ = lists
+    k, room = best.shape[1], _make_scratch(lists)
+    for number in range(len(best)):
         row = begin + number
-        _cut(lists, row, k, room)
-        _settle(lists, row, k, vectors, room)
+        if exact:
+            _cut(lists, row, k, room)
+            _settle(lists, row, k, vectors, room)
+        else:
+            _keep(lists, row, k, room)
         for i in range(k):
-            packed[number, i] = _pack(values[row, i], first + columns[row, i]) if i < counts[row] else EMPTY
+            best[number, i] = packed[row, i] + first if i < counts[row] else EMPTY
+
+
+@_compiled(f"void({_LISTS}, {_MATRIX})")
+def join_scores(lists: Lists, highest: NDArray) -> None:
+    """Add the scores of each shortlist to the highest known, which are sorted."""
+    packed, counts, k = lists[0], lists[1], highest.shape[1]
+    for row in range(len(packed)):
+        for i in range(counts[row]):
+            score, place = _score(packed[row, i]), k - 1
+            if score <= highest[row, place]:
+                continue
+            while place > 0 and highest[row, place - 1] < score:
+                highest[row, place] = highest[row, place - 1]
+                place -= 1
+            highest[row, place] = score
 
 
 @_compiled(f"void({_MATRIX}, int64, int64, int64[::1], float32[::1], float64[::1], {_VECTORS}, int64[::1])")

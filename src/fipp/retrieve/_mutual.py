@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp._progress import Progress, Steps
-from fipp.retrieve._best import Best, Wanted, find_best, find_both
+from fipp.retrieve._best import Best, Wanted, find_best, find_both, find_candidates
 from fipp.retrieve._scan import Rows, Scan
 from fipp.retrieve._scores import Hubs, Settings, check_count
 from fipp.retrieve._sweep import Sweep, n_candidates
@@ -93,12 +93,12 @@ def mutual_neighbours(
     """
     settings = Settings.checked(retrieval, n_neighbours, 1.0, symmetric=True)
     a, b = Rows(A, "A", unit=settings.unit), Rows(B, "B", unit=settings.unit)
-    kept = n_candidates(1, settings.n_neighbours) if settings.retrieval == "csls" else 1
+    kept = n_candidates(1) + settings.n_neighbours if settings.retrieval == "csls" else 1
     sweep = Sweep.plan(a, b, kept, max_memory)
     if sweep is None:
         there, back, hubs = _two_passes(a, b, settings, max_memory, progress)
     else:
-        there, back, hubs = _one_pass(sweep, kept, settings, progress)
+        there, back, hubs = _one_pass(sweep, settings, progress)
     (nearest, scores), (nearest_back, _) = there.result(), back.result()
     nearest, scores, nearest_back = nearest[:, 0], scores[:, 0], nearest_back[:, 0]
     mutual = nearest_back[nearest] == np.arange(len(a))
@@ -128,20 +128,18 @@ def hubness(A: ArrayLike, B: ArrayLike, k: int = 10, *, max_memory: int | float 
     return Hubness(*(find_best(scan, Steps(None, len(scan)), Wanted(k))[0].means() for scan in scans))
 
 
-def _one_pass(
-    sweep: Sweep, kept: int, settings: Settings, progress: Progress | None
-) -> tuple[Best, Best, Hubness | None]:
+def _one_pass(sweep: Sweep, settings: Settings, progress: Progress | None) -> tuple[Best, Best, Hubness | None]:
     """Find the best row of B of each row of A, and of A of each row of B, by one product."""
-    scan = sweep.scan(kept, kept)
+    if settings.retrieval != "csls":
+        scan = sweep.scan(1, 1)
+        return *find_both(scan, Steps(progress, len(scan)), 1, 1), None
+    near, kept = settings.n_neighbours, n_candidates(1)
+    scan = sweep.scan(near + kept, max(near, kept), halving=True)
     steps = Steps(progress, len(scan) + 1)
-    there, back = find_both(scan, steps, kept, kept)
-    hubs = None
-    if settings.retrieval == "csls":
-        hubs = Hubness(there.means(settings.n_neighbours), back.means(settings.n_neighbours))
-        there, back = (
-            sweep.rank(there, back, 1, _half(hubs.target)),
-            sweep.turned().rank(back, there, 1, _half(hubs.source)),
-        )
+    nearest, candidates, of_b = find_candidates(scan, steps, near, max(near, kept), kept)
+    hubs = Hubness(nearest.means(), of_b.means(near))
+    there = sweep.rank(candidates, 1, _half(hubs.target))
+    back = sweep.turned().rank(of_b, 1, _half(hubs.source), nearest)
     steps()
     return there, back, hubs
 

@@ -34,6 +34,9 @@ _SHARDS_EACH = 4
 FEW_QUERIES = 20
 # Few enough for float64 copies of these rows to stay in the second-level cache.
 ROWS_READ_AT_A_TIME = 128
+# The first part of the queries, if they come in parts that double: at least so many, and at least one in so many.
+_FEWEST_FIRST = 256
+_FIRST_OF = 32
 
 _ROUNDING = float(np.finfo(np.float32).eps) / 2
 _SMALLEST = float(np.finfo(np.float32).tiny)
@@ -47,8 +50,8 @@ class Block:
     lengths: NDArray[np.float64]  # for unit rows 1, or 0 for a row of zeros
 
     def part(self, rows: slice | NDArray[np.int64]) -> Block:
-        """Return some of the rows: a view of a slice, a copy of those with the numbers given."""
-        return Block(self.vectors[rows], self.lengths[rows])
+        """Return some of the rows: a view of those that lie together, a copy of others."""
+        return Block(np.ascontiguousarray(self.vectors[rows]), self.lengths[rows])
 
 
 class Rows:
@@ -179,6 +182,15 @@ def kernels() -> Any:
     return _kernels
 
 
+def product_error(dimensions: int, largest: Any = 1.0) -> Any:
+    """Return how far a product of vectors, and a score made from it, may be from the exact one.
+
+    A sum of d products, in whatever order, is off by at most d roundings of |x||y|, which is at most ``largest``; the
+    rest covers the subtraction of the offset, the final rounding to float32, and terms of higher order.
+    """
+    return (1.01 * dimensions + 8) * _ROUNDING * largest + 2 * dimensions * _SMALLEST
+
+
 class Pairs:
     """All pairs of a block of queries and a block of keys, at ``rows`` and ``columns`` among all queries and keys.
 
@@ -190,10 +202,7 @@ class Pairs:
         dimensions, largest = queries.vectors.shape[1], queries.lengths * keys.lengths.max(initial=0.0)
         if largest.max(initial=0.0) > np.finfo(np.float32).max / 2:
             raise FippError("dot products of these vectors are too large for float32; scale the vectors down")
-        # A sum of d products, in whatever order, is off by at most d roundings of |x||y|; the rest covers the
-        # subtraction of the offset, the final rounding to float32, and terms of higher order.
-        self.error: NDArray[np.float64] = (1.01 * dimensions + 8) * _ROUNDING * largest
-        self.error += 2 * dimensions * _SMALLEST
+        self.error: NDArray[np.float64] = product_error(dimensions, largest)
 
     def vectors(self, offset: NDArray[np.float32] | None) -> tuple[NDArray[np.float32], ...]:
         """Return what compiled loops take: queries, keys, and what is subtracted from the scores with these."""
@@ -212,15 +221,39 @@ class Pairs:
             yield part, tile
 
 
+def halves(n: int) -> list[slice]:
+    """Cut row numbers into parts, each spread over all: the last has half of all, the one before it a quarter, and so on.
+
+    Examples
+    --------
+    >>> halves(1024)
+    [slice(0, 1024, 4), slice(2, 1024, 4), slice(1, 1024, 2)]
+    """
+    step = 1 << max(0, min(_FIRST_OF, n // _FEWEST_FIRST).bit_length() - 1)
+    parts = [slice(0, n, step)]
+    while step > 1:
+        parts.append(slice(step // 2, n, step))
+        step //= 2
+    return parts
+
+
 class Scan:
     """One pass over all pairs of a query and a key: the one place where tiles of products are made and looked at.
 
     Keys are read a wide block at a time, and all queries are compared with it before the next block is read; memory
     holds one block of keys and, for each thread, a block of queries, a tile of scores, and ``kept`` keys of each query.
+    With ``halving``, the queries come in the parts that `halves` returns.
     """
 
     def __init__(
-        self, queries: Rows, keys: Rows, max_memory: int | float | str | None, *, kept: int = 1, per_key: int = 0
+        self,
+        queries: Rows,
+        keys: Rows,
+        max_memory: int | float | str | None,
+        *,
+        kept: int = 1,
+        per_key: int = 0,
+        halving: bool = False,
     ) -> None:
         check_comparable(queries, keys, "search in")
         self.queries, self.keys, self._buffers = queries, keys, local()
@@ -235,11 +268,12 @@ class Scan:
         # Each query needs room for its scores, and for the keys that are kept: in shortlists, packed and sorted.
         bytes_per_query = bytes_per_vector + 4 * self._tile_width + 160 * min(kept, len(keys)) + 1024
         query_step = rows_per_block(n_threads() * bytes_per_query, half, at_most=QUERIES_AT_A_TIME)
-        self._query_blocks = list(row_blocks(len(queries), query_step))
+        parts = halves(len(queries)) if halving else [slice(0, len(queries), 1)]
+        self._parts = [list(even_blocks(part, query_step)) for part in parts]
         self._key_blocks = list(row_blocks(len(keys), key_step))
 
     def __len__(self) -> int:
-        return len(self._query_blocks) * len(self._key_blocks)
+        return self.n_query_blocks * len(self._key_blocks)
 
     def strips(self) -> Iterator[Strip]:
         """Yield all queries with one block of keys after another."""
@@ -253,23 +287,30 @@ class Scan:
     @property
     def n_query_blocks(self) -> int:
         """How many steps a shard counts for."""
-        return len(self._query_blocks)
+        return sum(map(len, self._parts))
+
+    @property
+    def n_parts(self) -> int:
+        """The number of parts of the queries."""
+        return len(self._parts)
 
     def run(
-        self, work: Callable[[Pairs, Tiles], Result], keys: Block, columns: slice
+        self, work: Callable[[Pairs, Tiles], Result], keys: Block, columns: slice, number: int
     ) -> Iterator[tuple[slice, Result]]:
-        """Yield, block by block and in order, the rows of the queries and the result of ``work`` on their scores."""
+        """Yield for each block of one part of the queries, in order, its rows and the result of ``work``."""
 
         def reduce(rows: slice) -> Result:
             pairs = Pairs(self.queries.read_block(rows), keys, rows, columns)
             return work(pairs, pairs.tiles(self._tile_width, self._buffer()))
 
-        return zip(self._query_blocks, ordered_map(reduce, self._query_blocks), strict=True)
+        blocks = self._parts[number]
+        return zip(blocks, ordered_map(reduce, blocks), strict=True)
 
     def _buffer(self) -> NDArray[np.float32]:
         """Return each thread's own room for a tile: allocating it anew is slow."""
         if not hasattr(self._buffers, "tile"):
-            self._buffers.tile = np.empty(self._query_blocks[0].stop * self._tile_width, dtype=np.float32)
+            height = max(len(range(*rows.indices(rows.stop))) for blocks in self._parts for rows in blocks)
+            self._buffers.tile = np.empty(height * self._tile_width, dtype=np.float32)
         buffer: NDArray[np.float32] = self._buffers.tile
         return buffer
 
@@ -282,6 +323,14 @@ class Strip:
     keys: Block
     columns: slice
 
-    def run(self, work: Callable[[Pairs, Tiles], Result]) -> Iterator[tuple[slice, Result]]:
-        """Yield, block by block and in order, the rows of the queries and the result of ``work`` on their scores."""
-        return self.scan.run(work, self.keys, self.columns)
+    def run(self, work: Callable[[Pairs, Tiles], Result], number: int = 0) -> Iterator[tuple[slice, Result]]:
+        """Yield for each block of one part of the queries, in order, its rows and the result of ``work``."""
+        return self.scan.run(work, self.keys, self.columns, number)
+
+
+def even_blocks(part: slice, most: int) -> Iterator[slice]:
+    """Cut rows into blocks of at most so many, of about the same size and as many for each thread."""
+    rows, threads = range(part.start, part.stop, part.step), n_threads()
+    count = threads * -(-len(rows) // (threads * most))
+    for block in row_blocks(len(rows), -(-len(rows) // max(1, count)) or 1):
+        yield slice(rows[block.start], rows[block.stop - 1] + 1, part.step)

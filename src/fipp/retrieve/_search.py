@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fipp._progress import Progress, Steps
-from fipp.retrieve._best import Best, Wanted, find_best, find_both
+from fipp.retrieve._best import Best, Wanted, find_best, find_candidates
 from fipp.retrieve._scan import Rows, Scan
 from fipp.retrieve._scores import Hubs, Settings, check_count
 from fipp.retrieve._sweep import Sweep, n_candidates
@@ -183,10 +183,10 @@ def search(
     """Find the ``k`` best keys of each query, with as few products as the memory allows."""
     scan = Scan(queries, keys, max_memory, kept=max(k, settings.n_neighbours))
     if settings.retrieval == "csls" and reference is queries:
-        kept = n_candidates(k, settings.n_neighbours)
+        kept = n_candidates(k) + settings.n_neighbours
         sweep = Sweep.plan(queries, keys, kept, max_memory)
         if sweep is not None:
-            return _csls_in_one(sweep, k, kept, settings.n_neighbours, progress)
+            return _csls_in_one(sweep, k, settings.n_neighbours, progress)
     hubs = Hubs.plan(settings, keys, reference, max_memory)
     steps = Steps(progress, len(hubs) + len(scan))
     return Prepared(settings, hubs.offsets(steps), len(reference), len(keys)).search(scan, k, steps)
@@ -220,13 +220,13 @@ class Prepared:
         return scores
 
 
-def _csls_in_one(sweep: Sweep, k: int, kept: int, n_neighbours: int, progress: Progress | None) -> Neighbours:
-    scan = sweep.scan(kept, n_neighbours)
+def _csls_in_one(sweep: Sweep, k: int, n_neighbours: int, progress: Progress | None) -> Neighbours:
+    scan = sweep.scan(n_candidates(k) + n_neighbours, n_neighbours, halving=True)
     steps = Steps(progress, len(scan) + 1)
-    nearest, of_keys = find_both(scan, steps, kept, n_neighbours)
-    best = sweep.rank(nearest, of_keys, k, of_keys.means() / np.float32(2))
+    nearest, candidates, of_keys = find_candidates(scan, steps, n_neighbours, n_neighbours, n_candidates(k))
+    best = sweep.rank(candidates, k, of_keys.means() / np.float32(2))
     steps()
-    return as_csls(best, nearest.means(n_neighbours))
+    return as_csls(best, nearest.means())
 
 
 def as_csls(best: Best, r_T: NDArray[np.float32]) -> Neighbours:

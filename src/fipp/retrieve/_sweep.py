@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,22 +24,21 @@ from numpy.typing import NDArray
 from fipp._progress import Steps
 from fipp.linalg import n_threads, ordered_map, parse_memory, row_blocks, rows_per_block
 from fipp.retrieve._best import Best, Shortlists, Wanted, find_best, first_of_each, pack, unpack
-from fipp.retrieve._scan import Pairs, Rows, Scan, kernels
+from fipp.retrieve._scan import Pairs, Rows, Scan, even_blocks, kernels, product_error
 
 QUERIES_AT_A_TIME = 1024
 KEYS_AT_A_TIME = 1 << 14
-# Keys by cosine beside the k wanted by CSLS: more cost more time in the pass, fewer leave more to compare again.
+# Candidates beside twice the k wanted by CSLS: more cost more time in the pass, fewer leave more to compare again.
 _SPARE_CANDIDATES = 12
-_FEWEST_CANDIDATES = 8
 # Queries that may have a better key are compared again in groups: smaller ones have fewer keys, but slower products.
 _QUERIES_IN_A_GROUP = 128
 # A float32 cosine less a float32 offset is off by less than this, and so is the bound of the certificate.
 _ERROR = 5e-7
 
 
-def n_candidates(k: int, n_neighbours: int) -> int:
-    """Return how many of the nearest keys by cosine are looked at for the ``k`` best by CSLS."""
-    return max(n_neighbours, _FEWEST_CANDIDATES, k + _SPARE_CANDIDATES if k > 1 else 1)
+def n_candidates(k: int) -> int:
+    """Return how many keys are looked at for the ``k`` best by CSLS."""
+    return 2 * k + _SPARE_CANDIDATES
 
 
 @dataclass(frozen=True)
@@ -58,32 +58,37 @@ class Sweep:
         left = given - (len(queries) + len(keys)) * (4 * queries.dimensions + 8 + 16 * kept)
         return cls(queries.converted(), keys.converted(), left) if 4 * left >= given else None
 
-    def scan(self, of_queries: int, of_keys: int) -> Scan:
+    def scan(self, of_queries: int, of_keys: int, *, halving: bool = False) -> Scan:
         """Return the pass that finds the nearest of both."""
         per_key = n_threads() * (16 * of_keys + 512)
-        return Scan(self.queries, self.keys, self.max_memory, kept=of_queries, per_key=per_key)
+        return Scan(self.queries, self.keys, self.max_memory, kept=of_queries, per_key=per_key, halving=halving)
 
     def turned(self) -> Sweep:
         """Return the sweep with queries and keys exchanged."""
         return Sweep(self.keys, self.queries, self.max_memory)
 
-    def rank(self, nearest: Best, of_keys: Best, k: int, offsets: NDArray[np.float32]) -> Best:
-        """Find the ``k`` best keys by cosine less their offset, from the nearest of the queries and of the keys."""
+    def rank(self, candidates: Best, k: int, offsets: NDArray[np.float32], of_keys: Best | None = None) -> Best:
+        """Find the ``k`` best keys by cosine less their offset, from the candidates and, if given, the best of keys."""
         queries, keys = self.queries.read_all(), self.keys.read_all()
         best = Best(len(self.queries), min(k, len(self.keys)))
-        best.zero = nearest.zero
+        best.zero = candidates.zero
 
-        def work(rows: slice) -> NDArray[np.int64]:
-            columns, cosines = unpack(nearest.packed[rows])
+        def work(rows: slice, leads: NDArray[np.float32]) -> NDArray[np.int64]:
+            columns, scores = unpack(candidates.packed[rows])
             pairs = Pairs(queries.part(rows), keys, rows, slice(0, len(self.keys)))
-            return Shortlists.given(pairs, best.k, columns, cosines - offsets[columns], _ERROR, offsets).best()
+            return Shortlists.given(pairs, best.k, columns, scores + leads[columns], offsets).best()
 
-        blocks = list(row_blocks(len(self.queries), QUERIES_AT_A_TIME))
-        for rows, packed in zip(blocks, ordered_map(work, blocks), strict=True):
-            best.add(rows, packed)
-        if nearest.k < len(self.keys):
-            self._add_reversed(best, of_keys, offsets)
-            self._look_again(best, nearest.last_scores(), of_keys.last_scores() - offsets, offsets)
+        parts = [(rows, -offsets if known is None else known - offsets) for rows, known in candidates.parts()]
+        for part, leads in parts:
+            blocks = list(even_blocks(part, QUERIES_AT_A_TIME))
+            for rows, packed in zip(blocks, ordered_map(partial(work, leads=leads), blocks), strict=True):
+                best.add(rows, packed)
+        if candidates.k < len(self.keys):
+            if of_keys is not None:
+                self._add_reversed(best, of_keys, offsets)
+            highest = None if of_keys is None else of_keys.last_scores() - offsets
+            for part, leads in parts:
+                self._look_again(best, part, best.floor - candidates.last_scores(), leads, highest, offsets)
         return best
 
     def _add_reversed(self, best: Best, of_keys: Best, offsets: NDArray[np.float32]) -> None:
@@ -103,28 +108,42 @@ class Sweep:
     def _look_again(
         self,
         best: Best,
-        last_of_queries: NDArray[np.float32],
-        highest: NDArray[np.float32],
+        part: slice,
+        lacking: NDArray[np.float32],
+        leads: NDArray[np.float32],
+        highest: NDArray[np.float32] | None,
         offsets: NDArray[np.float32],
     ) -> None:
-        """Compare each query with the keys that may be better: those whose ``highest`` score is high enough."""
-        reach, floor = last_of_queries - best.floor + np.float32(2 * _ERROR), best.floor - np.float32(2 * _ERROR)
-        order = np.argsort(offsets, kind="stable")
-        highest_so_far = np.concatenate([[-np.inf], np.maximum.accumulate(highest[order])])
-        unsure = np.flatnonzero(highest_so_far[np.searchsorted(offsets[order], reach, "right")] >= floor)
-        # Groups of similar queries, by the score to reach and by how many keys can, have the fewest keys together.
-        groups = -(-len(unsure) // _QUERIES_IN_A_GROUP)
-        band = np.argsort(np.argsort(floor[unsure], kind="stable")) * math.isqrt(groups) // max(1, len(unsure))
-        unsure = unsure[np.lexsort((-reach[unsure], band))]
+        """Compare queries with the keys that may be better: their lead makes up for what the candidates lack.
+
+        If the ``highest`` scores of keys are known, they must be high enough, too.
+        """
+        error = np.float32(2 * (product_error(self.queries.dimensions) + _ERROR))
+        lacking, floor = lacking[part] - error, best.floor[part] - error
+        rows = np.arange(len(best.packed))[part]
+        if highest is None:
+            unsure = np.flatnonzero(lacking <= leads.max())
+            band = np.zeros(len(unsure), dtype=np.int64)
+        else:
+            order = np.argsort(-leads, kind="stable")
+            highest_so_far = np.concatenate([[-np.inf], np.maximum.accumulate(highest[order])])
+            unsure = np.flatnonzero(highest_so_far[np.searchsorted(-leads[order], -lacking, "right")] >= floor)
+            # Groups of similar queries, by the score to reach and by how many keys can, have the fewest keys together.
+            groups = -(-len(unsure) // _QUERIES_IN_A_GROUP)
+            band = np.argsort(np.argsort(floor[unsure], kind="stable")) * math.isqrt(groups) // max(1, len(unsure))
+        unsure = unsure[np.lexsort((lacking[unsure], band))]
         max_memory = self.max_memory // n_threads()
 
         def work(part: slice) -> NDArray[np.int64]:
-            rows = unsure[part]
-            columns = np.flatnonzero((offsets <= reach[rows].max()) & (highest >= floor[rows].min()))
-            scan = Scan(self.queries.pick(rows), self.keys.pick(columns), max_memory, kept=best.k)
-            (found,) = find_best(scan, Steps(None, len(scan)), Wanted(best.k, offsets[columns], best.floor[rows]))
+            some = unsure[part]
+            may = leads >= lacking[some].min()
+            if highest is not None:
+                may &= highest >= floor[some].min()
+            columns = np.flatnonzero(may)
+            scan = Scan(self.queries.pick(rows[some]), self.keys.pick(columns), max_memory, kept=best.k)
+            (found,) = find_best(scan, Steps(None, len(scan)), Wanted(best.k, offsets[columns], best.floor[rows[some]]))
             return found.renumbered(columns)
 
         parts = list(row_blocks(len(unsure), _QUERIES_IN_A_GROUP))
-        for part, packed in zip(parts, ordered_map(work, parts), strict=True):
-            best.join(unsure[part], packed)
+        for some, packed in zip(parts, ordered_map(work, parts), strict=True):
+            best.join(rows[unsure[some]], packed)

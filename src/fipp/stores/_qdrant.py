@@ -37,6 +37,8 @@ def qdrant(module: str = "qdrant_client") -> Any:
 
 def connect(place: str) -> Any:
     """Return a client for ``qdrant://host:port``, or ``qdrant+https://``; the key is taken from QDRANT_API_KEY."""
+    if not urlsplit(place).hostname:
+        raise FippError(f"{place} names no server; folders of Qdrant's local mode hold pickles, which fipp never opens")
     secure, key = place.startswith("qdrant+https:"), os.environ.get("QDRANT_API_KEY")
     if key and not secure and urlsplit(place).hostname not in ("localhost", "127.0.0.1", "::1"):
         warn(f"QDRANT_API_KEY is sent to {place} without encryption: qdrant+https:// encrypts it")
