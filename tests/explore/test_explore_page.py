@@ -138,8 +138,10 @@ def test_the_model_is_measured_as_it_is(page):
 
 
 def test_an_unknown_word_gets_suggestions_that_enter_takes(page):
+    look_up(page, "word3")
     page.fill("#word", "wrod12")
     page.wait_for_selector("#near .go")
+    page.wait_for_selector('#seeds[data-word=""]')
     page.keyboard.press("Enter")
     page.wait_for_selector("#columns li")
     assert page.input_value("#word") == "word12"

@@ -10,8 +10,8 @@ from test_report_page import HOSTILE, read_page
 import fipp
 from cheap_methods import CHEAP
 from fipp.report import FIGURES, plot, write_report
-from fipp.report._alignment_page import verdict
 from fipp.report._findings import Findings
+from fipp.report._verdict import verdict
 
 SECTIONS = {
     "scores", "examples", "frequent-and-rare-words", "map", "both-spaces", "filter", "hubs", "choice-of-the-method",
@@ -112,6 +112,13 @@ def test_the_yardsticks_are_fitted_on_the_same_pairs_and_measured_on_the_same_wo
     assert scores["Procrustes"] == own and scores["this model, by CSLS"].retrieval == "csls"
 
 
+def test_with_very_many_seed_pairs_the_published_method_is_left_out(monkeypatch, space, alignment):
+    monkeypatch.setattr("fipp.report._findings.MOST_PUBLISHED", 100)
+    findings = Findings(fipp.align(*space[:3], "procrustes"), fipp.Lexicon(space[3]), ("a", "b"))
+    assert [each.name for each in findings.scores][2:] == ["Procrustes"] and findings.filtered is None
+    assert Findings(alignment, None, ("a", "b")).filtered is not None, "FIPP has a filter of its own"
+
+
 def test_without_a_test_dictionary_the_seed_is_cross_validated_also_with_few_pairs_and_other_dimensions(
     tmp_path, space
 ):
@@ -144,7 +151,7 @@ def test_a_model_without_pairs_or_with_too_few_says_what_is_left_out(tmp_path, s
     ("count", "said"),
     [
         (1, "100.0 % of 1 word it did not learn from, as many as"),
-        (None, "200 test words, which it learned from; that says little about other words"),
+        (None, "It learned from all of these words, which says little about others"),
     ],
 )
 def test_the_verdict_says_how_much_it_means(space, alignment, count, said):

@@ -16,7 +16,7 @@ from fipp.experiments import plain_settings
 from fipp.report._canvas import check_figures
 from fipp.report._charts import rivals_of
 from fipp.report._figures import FIGURES, drawing_of
-from fipp.report._findings import Example, Findings, Scored
+from fipp.report._findings import MOST_PUBLISHED, Example, Findings, Scored
 from fipp.report._page import (
     Html,
     document,
@@ -36,12 +36,12 @@ from fipp.report._page import (
     word,
 )
 from fipp.report._svg import Drawing
+from fipp.report._verdict import how_measured, verdict
 from fipp.retrieve import check_retrieval
 
 _LISTED = 20
 _HUBS = 8
 _SHOWN_RIGHT = 2
-_LOW_COVERAGE = 0.8
 _NO_SEED = (
     "This part is left out: the model was learned without known pairs, or the vectors are not, row by row, those "
     "that it was learned from."
@@ -171,7 +171,7 @@ class _Page:
             "answers are always at the top. Below P@1 is its 95 % interval."
         )
         return joined(
-            tag("p", _how_measured(own)),
+            tag("p", how_measured(own)),
             self._figure("scores"),
             table(head, rows, label=label, best=[0]),
             tag(
@@ -180,6 +180,7 @@ class _Page:
                 "contains 0, the difference may be chance.",
                 class_="note",
             ),
+            _left_out(self.findings),
         )
 
     def _examples(self) -> Html:
@@ -237,7 +238,7 @@ class _Page:
     def _filter(self) -> Html:
         found = self.findings.filtered
         if found is None:
-            return tag("p", _NO_SEED, class_="note")
+            return self._figure("filter")
         own = "that of the model" if found.own else "that of FIPP with its defaults, as this model has none of its own"
         epsilon = "no limit" if found.epsilon is None else f"ε = {found.epsilon:g}"
         told = f"The filter is {own} ({epsilon}): it keeps {percent(found.kept.mean(), 1)} of all inner products."
@@ -322,54 +323,11 @@ class _Page:
         return joined(summary(rows, label="What was aligned, and with what"), *settings)
 
 
-def verdict(findings: Findings) -> str:
-    """Return the sentence that says how good the alignment is."""
-    source, target = findings.names
-    if not findings.scores:
-        return (
-            f"{percent(findings.mutual)} of the most frequent words of {source} and {target} are each other's nearest "
-            "neighbour by CSLS; how many of them are right is not known without known pairs."
-        )
-    result = _own(findings)
-    said = f"This model finds the right translation first for {percent(result.p_at_1, 1)} of {_asked(findings)}"
-    said += _beside(rivals_of(findings)[1:], result.p_at_1)
-    if result.coverage < _LOW_COVERAGE:
-        said += f". Only {percent(result.coverage)} of the dictionary's words could be looked up"
-    return f"{said}."
-
-
-def _asked(findings: Findings) -> str:
-    """Return which words the verdict is about."""
-    result = _own(findings)
-    words = "word" if result.n_queries == 1 else "words"
-    if findings.test is None:
-        return f"{result.n_queries:,} seed {words} when they are held out"
-    if result.seen_pairs == result.n_queries:
-        return f"{result.n_queries:,} test {words}, which it learned from; that says little about other words"
-    if result.seen_pairs:
-        return f"{result.n_queries:,} test {words}, {result.seen_pairs:,} of which it learned from"
-    return f"{result.n_queries:,} {words} it did not learn from"
-
-
-def _own(findings: Findings) -> BLIResult:
-    assert findings.scores is not None  # asked for only if there are any
-    return findings.scores[0].result
-
-
-def _beside(rivals: list[Scored], own: float) -> str:
-    """Return how this compares with the best of the yardsticks."""
-    if not rivals:
-        return ""
-    best = max(rivals, key=lambda each: each.result.p_at_1)
-    assert best.behind is not None  # only the model itself has nothing to be compared with
-    share = percent(best.result.p_at_1, 1)
-    if best.behind.low > 0:
-        return f", clearly more than {best.name} with {share}"
-    if best.behind.high < 0:
-        return f", clearly less than {best.name} with {share}"
-    if best.result.p_at_1 == own:
-        return f", as many as {best.name}"
-    return f"; {best.name} gets {share}, and the difference may be chance"
+def _left_out(findings: Findings) -> Html:
+    if len(findings.pairs) <= MOST_PUBLISHED:
+        return joined()
+    told = f"FIPP as published is left out, because it takes long with more than {MOST_PUBLISHED:,} seed pairs."
+    return tag("p", told, class_="note")
 
 
 def _settings(aligner: BaseAligner, label: str) -> Html:
@@ -411,16 +369,3 @@ def _score_row(scored: Scored) -> list[str]:
         behind = scored.behind
         ahead = with_interval(lambda share: rounded(100 * share, 1), behind.difference, behind.low, behind.high)
     return [scored.name, own, ahead, percent(result.p_at_5, 1), rounded(result.map), rounded(result.mrr)]
-
-
-def _how_measured(result: BLIResult) -> str:
-    ranked = "CSLS" if result.retrieval == "csls" else result.retrieval
-    if result.folds is None:
-        told = f"{result.n_queries:,} of {result.total:,} words of the test dictionary could be looked up, by {ranked}."
-    else:
-        told = (
-            f"Without a test dictionary, the {result.n_queries:,} source words of the seed were held out in "
-            f"{result.folds} parts and looked up, by {ranked}, with maps learned from the other parts."
-        )
-    note = result.seed_note()
-    return f"{told} {note[0].upper()}{note[1:]}." if note else told

@@ -130,7 +130,7 @@ def _needs_map(findings: Findings) -> str | None:
 
 
 def _needs_filter(findings: Findings) -> str | None:
-    return None if findings.filtered else "the seed pairs of this model are not known"
+    return None if findings.filtered else "the seed pairs of this model are not known, or are too many"
 
 
 def _needs_trials(findings: Findings) -> str | None:

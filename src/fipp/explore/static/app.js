@@ -120,7 +120,11 @@ const translate = guarded(async (word, mine) => {
   if (mine !== state.asked) return;
   showTranslation(answer);
   state.word = answer.known ? answer.word : null;
-  if (!answer.known) { find("around").hidden = true; return; }
+  if (!answer.known) {
+    find("around").hidden = true;
+    await refreshSeeds();
+    return;
+  }
   clearTimeout(state.waiting);
   state.waiting = setTimeout(() => showAround(mine), 150);
 });
