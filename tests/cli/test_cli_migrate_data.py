@@ -78,3 +78,15 @@ def test_a_mistake_is_one_line_that_says_what_to_do(arguments, reason, place, ru
     done = run("migrate", *arguments)
     assert done.exit_code == 2
     assert reason in done.stderr and "Traceback" not in done.stderr and "secret" not in done.stderr
+
+
+def test_an_interruption_says_how_to_go_on(place, run, monkeypatch):
+    def interrupt(self, item):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fipp.migrate.Conversion._converted", interrupt)
+        done = run("migrate", "convert", "v1-v2.fipp", "old", "new", "--quiet")
+    assert done.exit_code == 130
+    assert re.search(r"interrupted; a part of .*new \(`fipp migrate resume` goes on\) was written", done.stderr)
+    assert run("migrate", "resume", "new").exit_code == 0

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 # In a file or a pipe, a table may be as wide as it needs: 80 columns would break its cells.
 _WIDTH_WITHOUT_TERMINAL = 200
 
-written: list[Path] = []
-"""Files that this run has written; they are listed if it is interrupted."""
+written: list[Path | str] = []
+"""Files and parts of collections that this run has written; they are listed if it is interrupted."""
 
 
 @cache

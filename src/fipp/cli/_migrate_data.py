@@ -163,8 +163,10 @@ def _run(conversion: Conversion, dask: str | None, as_json: bool, quiet: bool) -
     manifest = conversion.manifest
     left = manifest.total - manifest.rows
     report.note(f"{manifest.source}: {manifest.total:,} rows, of which {left:,} are to be converted")
+    _console.written.append(f"a part of {manifest.sink} (`fipp migrate resume` goes on)")
     with _arguments.cluster(dask), report.progress("converting") as progress:
         conversion.run(progress)
+    _console.written[-1] = manifest.sink
     if as_json:
         _console.show_json(manifest.status())
         return

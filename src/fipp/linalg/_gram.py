@@ -114,10 +114,12 @@ class GramTiles:
         np.negative(left[:, : self.n_source], out=left[:, : self.n_source])
         return left
 
-    def difference(self, i: int, j: int, left: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    def difference(
+        self, i: int, j: int, left: NDArray[np.float32] | None = None, out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
         """Return tile (i, j) of G_t − G_s."""
         left = self.negated(i) if left is None else left
-        tile: NDArray[np.float32] = product(left, self.stacked[self.rows(j)].T)
+        tile: NDArray[np.float32] = product(left, self.stacked[self.rows(j)].T, out=out)
         return tile
 
     def by_row(self, work: Callable[[int], Result], progress: Progress | None = None) -> Iterator[Result]:
@@ -207,16 +209,18 @@ def _row_of_tiles(shared: tuple[GramTiles, NDArray[np.float32], Sequence[float]]
     moved = np.zeros((n, n_rows, Q.shape[1]), dtype=np.float32)
     difference, kept, kept_difference = np.zeros(n_columns), np.zeros((n, n_columns)), np.zeros((n, n_columns))
 
+    room = np.empty((4, n_rows * tiles.size), dtype=np.float32)  # new pages for every tile would take longer than the sums
+    part = np.empty((n_rows, Q.shape[1]), dtype=np.float32)
     for j in range(i, tiles.n_blocks):
-        tile = tiles.difference(i, j, left)
-        square = tile * tile
-        mask, filtered = np.empty_like(tile), np.empty_like(tile)
         columns = slice(tiles.rows(j).start - first, tiles.rows(j).stop - first)
+        tile, square, mask, filtered = room[:, : n_rows * len(range(n_columns)[columns])].reshape(4, n_rows, -1)
+        tiles.difference(i, j, left, out=tile)
+        np.square(tile, out=square)
         _add_sums(difference, square, columns, n_rows, i == j)
         for e, epsilon in enumerate(epsilons):
             # A float mask, because products with a Boolean one are converted entry by entry.
             np.copyto(mask, is_kept(tile, epsilon))
-            part = product(np.multiply(tile, mask, out=filtered), Q[tiles.rows(j)])
+            product(np.multiply(tile, mask, out=filtered), Q[tiles.rows(j)], out=part)
             if i == j:
                 part *= 0.5  # transposition adds the mirror image of every tile, and that of this one is itself
             moved[e] += part

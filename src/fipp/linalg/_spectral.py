@@ -16,8 +16,8 @@ from fipp.linalg._gram import FloatArray
 from fipp.linalg._moments import cross_products
 from fipp.linalg._parallel import single_threaded_blas
 
-# Above this ratio of the eigenvalues of AᵀA, the polar factor is good to six digits and more.
-_WELL_CONDITIONED = 1e-11
+# Directions whose eigenvalue of AᵀA is below this fraction of the largest are taken from A itself.
+_WEAK = 1e-8
 # No direction is trusted more than this: few pairs can agree by chance.
 _SUREST = 0.995
 
@@ -32,14 +32,19 @@ def rotation(cross: NDArray[np.float64]) -> NDArray[np.float64]:
     d1, d2 = cross.shape
     if d1 < d2:
         return rotation(cross.T).T
-    # The polar factor A(AᵀA)^(-1/2) takes nearly half as long as an SVD, and is exact unless AᵀA is ill-conditioned.
+    # U Vᵀ from the eigenvectors V of AᵀA takes half as long as an SVD of A.
     squared, V = np.linalg.eigh(cross.T @ cross)
-    if squared.size and squared[0] > _WELL_CONDITIONED * squared[-1]:
-        polar: NDArray[np.float64] = cross @ ((V / np.sqrt(squared)) @ V.T)
-        return polar
-    U, s, Vt = np.linalg.svd(cross, full_matrices=False)
-    keep = s > np.finfo(np.float32).eps * s.max(initial=0)
-    omega: NDArray[np.float64] = U[:, keep] @ Vt[keep]
+    largest, AV = squared.max(initial=0), cross @ V
+    n_weak = np.count_nonzero(squared <= _WEAK * largest)
+    U, V_strong = AV[:, n_weak:], V[:, n_weak:]
+    U /= np.linalg.norm(U, axis=0)
+    omega: NDArray[np.float64] = U @ V_strong.T
+    if n_weak:
+        # In the others, such as removed components, the digits of AᵀA are not enough, and those of A are.
+        rest = AV[:, :n_weak] - U @ (U.T @ AV[:, :n_weak])
+        U_weak, s, turn = np.linalg.svd(rest, full_matrices=False)
+        keep = s > np.finfo(np.float32).eps * np.sqrt(largest)
+        omega += U_weak[:, keep] @ (turn[keep] @ V[:, :n_weak].T)
     return omega
 
 
