@@ -209,7 +209,8 @@ def _row_of_tiles(shared: tuple[GramTiles, NDArray[np.float32], Sequence[float]]
     moved = np.zeros((n, n_rows, Q.shape[1]), dtype=np.float32)
     difference, kept, kept_difference = np.zeros(n_columns), np.zeros((n, n_columns)), np.zeros((n, n_columns))
 
-    room = np.empty((4, n_rows * tiles.size), dtype=np.float32)  # new pages for every tile would take longer than the sums
+    # New pages for every tile would take longer than the sums.
+    room = np.empty((4, n_rows * tiles.size), dtype=np.float32)
     part = np.empty((n_rows, Q.shape[1]), dtype=np.float32)
     for j in range(i, tiles.n_blocks):
         columns = slice(tiles.rows(j).start - first, tiles.rows(j).stop - first)
