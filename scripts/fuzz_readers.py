@@ -40,13 +40,13 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "io"))
 
 from _counts import record
-from io_samples import SAMPLES, VECTORS, WORDS, decoded_here
 
 from fipp.evaluate import load_analogies, load_similarity
 from fipp.exceptions import FippError
 from fipp.io import Lexicon, Vectors
 from fipp.io.formats import _arrow, _arrow_child
 from fipp.tasks import load_nli, load_ted
+from io_samples import SAMPLES, VECTORS, WORDS, decoded_here
 
 FINDINGS = Path("fuzz-findings")
 MAX_BYTES = 1 << 24
