@@ -37,7 +37,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "io"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from _counts import record
 
