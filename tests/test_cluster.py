@@ -26,7 +26,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def client():
     cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0, silence_logs=50
     )
     with cluster, distributed.Client(cluster) as client:
         yield client

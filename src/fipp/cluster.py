@@ -62,7 +62,7 @@ def on_dask(cluster: Any) -> Iterator[None]:
     >>> from fipp import FIPP, cluster
     >>> X = np.random.default_rng(0).standard_normal((600, 8))
     >>> here = FIPP().fit(X, X[:, ::-1])
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
     ...     with cluster.on_dask(client):
     ...         there = FIPP().fit(X, X[:, ::-1])
     >>> bool((here.map_ == there.map_).all())
