@@ -1,4 +1,4 @@
-"""A probe finds the right way out on spaces whose relation is known."""
+"""A probe finds the right option on spaces whose relation is known."""
 
 import json
 

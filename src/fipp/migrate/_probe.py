@@ -1,4 +1,4 @@
-"""Whether a map can replace embedding again: every way out, measured on a sample and forecast for the collection."""
+"""Whether a map can replace embedding again: every option, measured on a sample and forecast for the collection."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SAID = {
 
 
 class Way(NamedTuple):
-    """One way out: what it finds, each figure with its interval."""
+    """One option: what it finds, each figure with its interval."""
 
     name: str
     recall: Estimate

@@ -1,4 +1,4 @@
-"""What every way out finds in the sample, with no item mapped by a map that was fitted on it."""
+"""What every option finds in the sample, with no item mapped by a map that was fitted on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report about a migration's probe: every way out, the learning curve, and what is converted worst."""
+"""The report about a migration's probe: every option, the learning curve, and what is converted worst."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def write_probe_report(
 ) -> None:
     """Write a report about a probe: one HTML file that loads nothing and can be read without scripts.
 
-    It has the verdict, every way out with its forecast for the collection, recall by the number of pairs, and the items
+    It has the verdict, every option with its forecast for the collection, recall by the number of pairs, and the items
     that are converted worst.
 
     Parameters
@@ -73,7 +73,7 @@ def _page(probe: Probe, names: tuple[str, str], details: Mapping[str, str]) -> s
     ways = drawn(
         lambda figure, narrow: _draw_ways(figure, probe, asked, narrow),
         lambda narrow: (width(narrow), rows_height(len(_drawn_ways(probe, asked)), narrow)),
-        "Every way out, forecast for the collection",
+        "Every option, forecast for the collection",
         layout="constrained",
     )
     curve = drawn(
@@ -83,7 +83,7 @@ def _page(probe: Probe, names: tuple[str, str], details: Mapping[str, str]) -> s
         layout="constrained",
     )
     sections = [
-        ("Every way out", _ways(probe, asked, ways)),
+        ("Every option", _ways(probe, asked, ways)),
         ("More pairs", _curve(probe, curve)),
         ("What is converted worst", _clusters(probe)),
         ("Sample and versions", _details(probe, names, details)),
@@ -117,7 +117,7 @@ def _ways(probe: Probe, asked: bool, drawing: Drawing) -> Html:
     label = f"Forecasts for {probe.size:,} items with 95 % intervals"
     return joined(
         figure(drawing, caption),
-        table(["way out", *columns, "of embedding again"], rows, label=label, best=best),
+        table(["option", *columns, "of embedding again"], rows, label=label, best=best),
         tag(
             "p",
             "“Score again” means that the new model embeds the first items that were found and ranks them anew. Recall "
