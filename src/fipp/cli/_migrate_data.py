@@ -27,7 +27,10 @@ _Sink = Annotated[
         help="Where to write: a folder, or whatever SOURCE can be, of the same kind or another. It must not exist yet.",
     ),
 ]
-_Converted = Annotated[str, Argument(metavar="SINK", help="Where the conversion writes, or has written.")]
+_Converted = Annotated[
+    str,
+    Argument(metavar="SINK", help="The converted collection, as it was named for [bold]fipp migrate convert[/bold]."),
+]
 _Manifest = Annotated[
     Path | None,
     Option(
@@ -45,15 +48,15 @@ def demo(
     folder: Annotated[Path, Argument(metavar="DIR", help="The folder to write to.")],
     items: Annotated[int, Option("--items", metavar="N", min=1, help="How many items.")] = 50_000,
     embed: Annotated[
-        bool, Option("--embed", help="Embed the sample in DIR by the new model, instead of making a collection.")
+        bool, Option("--embed", help="Embed the sample in DIR with the new model instead of making a collection.")
     ] = False,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Make a collection to try a migration on, with vectors of a made-up old model in Parquet files.
+    """Make up a collection to try a migration on: Parquet files with vectors of an old model.
 
     With --embed, DIR is a folder that [bold]fipp migrate sample[/bold] wrote for such a collection. A made-up new model
-    embeds the sample, as your own would do otherwise, and DIR/queries.parquet has queries whose answers are known.
+    embeds the sample, as your own model would otherwise do, and DIR/queries.parquet gets queries with known answers.
     """
     from fipp.datasets import embed_sample, make_collection
 
@@ -116,7 +119,7 @@ def convert(
         str,
         Option(
             metavar="float32|float16|int8",
-            help="What numbers become; int8 adds a column with the scale of each vector.",
+            help="Type of the converted numbers; int8 adds a column with the scale of each vector.",
         ),
     ] = "float32",
     fragment_rows: Annotated[
@@ -130,8 +133,9 @@ def convert(
     """Convert the vectors of a collection of any size; all other columns stay as they are, in the same order.
 
     Rows are read, converted and written fragment by fragment, in constant memory, on all cores. SOURCE is never
-    changed, and SINK appears when it is complete. After an interruption, [bold]fipp migrate resume SINK[/bold] goes
-    on. Rows that change meanwhile are noticed and converted again. With --dask, all workers must see the same files.
+    changed, and SINK appears when it is complete. To continue after an interruption, run [bold]fipp migrate resume
+    SINK[/bold]. Rows that change during the conversion are noticed and converted again. With --dask, all workers
+    must see the same files.
 
     Passwords and keys are taken from the environment (PGPASSWORD, QDRANT_API_KEY) or from the database's own
     configuration, never from the command line. Qdrant gets the converted column as its only vector, unless an empty
@@ -152,7 +156,7 @@ def resume(
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Go on with a conversion that was interrupted; its result is the same as without the interruption."""
+    """Resume a conversion that was interrupted; the result is the same as without the interruption."""
     from fipp import migrate
 
     _run(migrate.Conversion.load(sink, manifest=manifest), dask, as_json, quiet)
@@ -177,7 +181,7 @@ def _run(conversion: Conversion, dask: str | None, as_json: bool, quiet: bool) -
 
 
 def status(sink: _Converted, manifest: _Manifest = None, as_json: _arguments.Json = False) -> None:
-    """Show how far a conversion is, also while it runs."""
+    """Show the progress of a conversion, even while it runs."""
     from fipp.migrate import Manifest, manifest_path
 
     found = Manifest.load(manifest or manifest_path(sink)).status()
@@ -197,8 +201,8 @@ def verify(
         Path | None,
         Option(
             metavar="FILE",
-            help="Some items embedded by the new model, with their ids, best not those that the map was fitted on: "
-            "recall is measured on them.",
+            help="Items embedded by the new model, with their ids, to measure recall on; preferably not those that the "
+            "map was fitted on.",
         ),
     ] = None,
     manifest: _Manifest = None,
@@ -206,7 +210,7 @@ def verify(
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Verify a finished conversion: the counts of rows, checksums, and a sample of rows converted again.
+    """Verify a finished conversion: row counts, checksums, and a sample of rows converted again.
 
     The exit code is 2 if anything is not as it should be.
     """
@@ -244,7 +248,7 @@ def switch(
     ],
     manifest: _Manifest = None,
 ) -> None:
-    """Let NAME mean the converted collection, in one step."""
+    """Point NAME at the converted collection, in one step."""
     from fipp import migrate
 
     conversion = migrate.Conversion.load(sink, manifest=manifest)
@@ -257,7 +261,7 @@ def rollback(
     manifest: _Manifest = None,
     delete: Annotated[bool, Option("--delete", help="Remove the converted collection, finished or not.")] = False,
 ) -> None:
-    """Let the name that was switched mean what it meant before; the converted collection stays unless --delete."""
+    """Undo a switch: NAME means again what it meant before. The converted collection stays unless --delete."""
     from fipp import migrate
 
     conversion = migrate.Conversion.load(sink, manifest=manifest)
