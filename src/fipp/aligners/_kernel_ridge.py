@@ -123,7 +123,7 @@ class KernelRidge(BaseAligner):
         self.preprocess = preprocess
         self.random_state = random_state
 
-    def leave_out(self, X: NDArray, Y: NDArray) -> LeftOut:
+    def leave_out(self, X: NDArray[Any], Y: NDArray[Any]) -> LeftOut:
         """Fit on all rows, row i of X with row i of Y, and return what the map would be without one or two of them.
 
         Parameters
@@ -159,7 +159,7 @@ class KernelRidge(BaseAligner):
         self._left_out = best.left_out
         steps()
 
-    def _solutions(self, problem: _Problem, X_s: NDArray, X_t: NDArray) -> Iterator[_Solution]:
+    def _solutions(self, problem: _Problem, X_s: NDArray[Any], X_t: NDArray[Any]) -> Iterator[_Solution]:
         priors = [self.prior] if self.prior != "auto" else ["zero", "identity"]
         for prior in priors:
             if prior == "identity" and X_s.shape[1] != X_t.shape[1]:
@@ -333,14 +333,14 @@ class _Problem(NamedTuple):
         return cls(projected, np.square(projected).sum(axis=0), T @ V, mean @ V)
 
     @single_threaded_blas
-    def solve(self, R: NDArray, Y: NDArray, penalties: Sequence[float], prior: str) -> _Solution:
+    def solve(self, R: NDArray[Any], Y: NDArray[Any], penalties: Sequence[float], prior: str) -> _Solution:
         """Return the solution for the residuals R of a prior with the penalty under which left-out pairs fare best."""
         offset = R.mean(axis=0, dtype=np.float64)
         R = R - offset
         cross, scale = self.projected.T @ R, float(self.squared.mean()) if len(self.squared) else 0.0
         gold, squares = unit_rows(Y), np.square(self.projected)
 
-        def left_over(ridge: float) -> tuple[NDArray, NDArray, NDArray]:
+        def left_over(ridge: float) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
             shrunk = 1 / (self.squared + ridge * scale)
             W = cross * shrunk[:, None]
             return shrunk, W, R - self.projected @ W
