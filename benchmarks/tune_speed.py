@@ -1,6 +1,7 @@
 """The time to choose ε and λ, compared with a single fit and with separate fits for all settings.
 
-All hold out the same 20 % of the source words and rank the whole target vocabulary for them.
+All times are processor seconds. All hold out the same 20 % of the source words and rank the whole target vocabulary for
+them.
 """
 
 from __future__ import annotations
@@ -59,11 +60,11 @@ benchmark = Benchmark("tune_speed", [{"pair": "en-fr"}], measure, minutes=2, obs
 def seconds_table():
     record = benchmark.one(pair="en-fr")
     rows = [[label, f"{record[name]:.2f}", ratio(name)] for name, label in ROWS.items()]
-    return table(["", "seconds", "single fits"], rows)
+    return table(["", "processor seconds", "single fits"], rows)
 
 
 def ratio(name):
-    """Return a time in single fits."""
+    """Return a processor time in single fits."""
     record = benchmark.one(pair="en-fr")
     return f"{record[name] / record['single']:.1f}"
 

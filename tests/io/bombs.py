@@ -411,20 +411,35 @@ def load(path):
     return Vectors.load(path, words=words, max_bytes=MAX_BYTES, cache=False)
 
 
+def peak():
+    """Return the most megabytes that this process has taken so far.
+
+    Not ru_maxrss, which begins with that of the process that started this one.
+    """
+    return int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) >> 10
+
+
 def main(paths):
-    """Read files and print what became of each and the most memory that was taken so far, here or by a child."""
+    """Read files and print what became of each and the most memory that was taken so far, here or by a child.
+
+    The first line is the memory of fipp alone, and with the compiled reader of text, which is loaded once.
+    """
+    import fipp.evaluate
+    import fipp.tasks
     from fipp.exceptions import FippError
 
+    before = peak()
+    import fipp.io.formats._text_block  # noqa: F401
+
+    print(json.dumps([before, peak()]), flush=True)
     warnings.simplefilter("ignore")
     for path in paths:
         try:
             outcome = f"{type(load(Path(path))).__name__}"
         except FippError as error:
             outcome = f"refused: {error}"
-        # Not ru_maxrss of this process, which begins with that of the process that started it.
-        here = int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])
         child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        print(json.dumps([path, outcome[:300], here >> 10, child >> 10]), flush=True)
+        print(json.dumps([path, outcome[:300], peak(), child >> 10]), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Exit, Option
 
 from fipp.cli import _arguments, _console
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
     from fipp.migrate import Conversion
@@ -163,20 +164,28 @@ def resume(
 
 
 def _run(conversion: Conversion, dask: str | None, as_json: bool, quiet: bool) -> None:
+    from fipp.io import counted
+
     report = _console.Reporter(quiet or as_json)
     manifest = conversion.manifest
     left = manifest.total - manifest.rows
     report.note(f"{manifest.source}: {manifest.total:,} rows, of which {left:,} are to be converted")
     _console.written.append(f"a part of {manifest.sink} (`fipp migrate resume` goes on)")
-    with _arguments.cluster(dask), report.progress("converting") as progress:
-        conversion.run(progress)
+    try:
+        with _arguments.cluster(dask), report.progress("converting") as progress:
+            conversion.run(progress)
+    except FippError:
+        if manifest.rows and manifest.state == "converting":
+            report.note(f"{counted(manifest.rows, 'row')} are done: `fipp migrate resume {manifest.sink}` goes on")
+        raise
     _console.written[-1] = manifest.sink
     if as_json:
         _console.show_json(manifest.status())
         return
     rate = manifest.status()["rows_per_second"]
     _console.show(
-        f"{manifest.sink}: {manifest.rows:,} rows in {len(manifest.fragments):,} fragments, {rate:,.0f} rows/s"
+        f"{manifest.sink}: {counted(manifest.rows, 'row')} in {counted(len(manifest.fragments), 'fragment')}, "
+        f"{rate:,.0f} rows/s"
     )
 
 

@@ -279,7 +279,8 @@ class Vectors:
             Refuse a file whose words and vectors take more memory than this, such as ``"4GB"``, and a compressed file
             or stream that unpacks to more. By default it is half of the machine's memory, or of the limit of the
             control group (container) if that is less. A matrix that stays on disk and is mapped does not count.
-            Whatever a file holds, reading it takes at most 256 MB more.
+            Whatever a file holds, reading it takes at most 256 MB more. Of these, the compiled reader of text takes
+            some 100 MB once.
         max_memory : int or str, optional
             Refuse text whose vectors take more memory than this, such as ``"4GB"``.
         cache : bool or path-like, default=True

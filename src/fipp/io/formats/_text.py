@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
+from io import BytesIO
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,6 +30,8 @@ SAMPLE_ROWS = 100
 
 _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r")
 _MOST_THREADS = 6
+_MOST_TOGETHER = 16_384
+"""The number of rows whose words are added at once, before the next ones take memory too."""
 
 
 def read_text(place: Path | Source, options: Options) -> Table:
@@ -42,7 +45,7 @@ def read_text(place: Path | Source, options: Options) -> Table:
     inspector = Inspector(path, options.strict, options.encoding_errors)
     with closing(read_blocks(source)) as blocks:
         start = _open(blocks, path)
-        lines = (line for line in start.block.split(b"\n") if line.strip())
+        lines = (line for line in BytesIO(start.block) if line.strip())
         dimension = dimension_of(list(islice(lines, SAMPLE_ROWS)), start.header)
         if dimension is None:
             raise FippError(f"{path} holds no vectors: no line is a word followed by numbers")
@@ -137,24 +140,26 @@ class _Rows:
 
     def _add(self, parsed: Parsed) -> None:
         """Add the rows of a block: runs of rows parsed together, and the odd lines between them one by one."""
-        done = 0
-        self.seen += parsed.rows - len(parsed.words)
+        words, done = parsed.words, 0
+        self.seen += parsed.rows - len(words)
         for line, text in parsed.odd:
             stop = int(np.searchsorted(parsed.lines, line))
-            self._add_together(parsed, done, stop)
+            self._add_run(parsed, words, done, stop)
             done = stop
             if self.is_full:
                 return
             stripped = text.strip()
             if stripped:
                 self._add_one(stripped, self._next_line + line)
-        self._add_together(parsed, done, len(parsed.words))
+        self._add_run(parsed, words, done, len(words))
         self._next_line += parsed.total
 
-    def _add_together(self, parsed: Parsed, start: int, stop: int) -> None:
-        if start == stop:
-            return
-        raw, matrix = parsed.words[start:stop], parsed.matrix[start:stop]
+    def _add_run(self, parsed: Parsed, words: list[bytes], start: int, stop: int) -> None:
+        for first in range(start, stop, _MOST_TOGETHER):
+            self._add_together(parsed, words, first, min(first + _MOST_TOGETHER, stop))
+
+    def _add_together(self, parsed: Parsed, words: list[bytes], start: int, stop: int) -> None:
+        raw, matrix = words[start:stop], parsed.matrix[start:stop]
         if not self._enter_together(raw, parsed.finite[start:stop]):
             lines, finite = parsed.lines[start:stop].tolist(), parsed.finite[start:stop].tolist()
             kept = [

@@ -12,6 +12,7 @@ is read by `float`. Lines that are not a word and the right number of numbers go
 from __future__ import annotations
 
 from collections.abc import Container
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,9 +35,10 @@ Positions = npt.NDArray[np.int64]
 
 
 class Parsed(NamedTuple):
-    """The contents of a block of text; ``len(words)`` is less than ``rows`` if only some words were wanted."""
+    """The contents of a block of text; ``len(matrix)`` is less than ``rows`` if only some words were wanted."""
 
-    words: list[bytes]
+    joined: bytes
+    """The words with line breaks between them, because a list of short words takes seven times their memory."""
     matrix: npt.NDArray[Any]
     finite: npt.NDArray[np.bool_]
     """Which rows have neither NaN nor infinity."""
@@ -48,6 +50,11 @@ class Parsed(NamedTuple):
     """The number of lines."""
     rows: int
     """The number of rows, odd lines aside."""
+
+    @property
+    def words(self) -> list[bytes]:
+        """The word of each row."""
+        return self.joined.split(b"\n") if self.joined else []
 
 
 def parse_block(
@@ -68,29 +75,32 @@ def parse_block(
     text = np.frombuffer(block, dtype=np.uint8)
     total = int(np.count_nonzero(text == _NEWLINE))
     most = min(total, len(block) // (2 * dimension + 2))  # each line has a digit and a separator for each, and a word
-    values, places, odd = np.empty((most, dimension)), np.empty((most, 4), dtype=np.int64), np.empty(total, np.int64)
-    is_doubtful = np.empty(most, dtype=np.bool_)
-    rows, n_odd = parse_lines(text, values, places, is_doubtful, odd)
+    values, places, odd = np.empty((most, dimension)), np.empty((most, 3), dtype=np.int64), np.empty(total, np.int64)
+    is_doubtful, letters = np.empty(most, dtype=np.bool_), np.empty(len(text), dtype=np.uint8)
+    rows, n_letters, n_odd = parse_lines(text, letters, values, places, is_doubtful, odd)
     values, places, odd = values[:rows], places[:rows], odd[:n_odd]
-    words = [block[start:end] for start, end in places[:, :2].tolist()]
-    kept = np.ones(rows, dtype=np.bool_) if wanted is None else np.array([word in wanted for word in words], np.bool_)
+    joined = letters[: max(0, n_letters - 1)].tobytes()
+    kept = np.ones(rows, dtype=np.bool_)
+    if wanted is not None and rows:
+        kept[:] = [word in wanted for word in joined.split(b"\n")]
     for row in np.flatnonzero(is_doubtful[:rows] & kept).tolist():
         if not _read(block, places[row], values[row]):
             kept[row] = False
-            odd = np.append(odd, places[row, 3])
+            odd = np.append(odd, places[row, 2])
     rows -= len(odd) - n_odd
     if not kept.all():
-        words, values, places = [words[row] for row in np.flatnonzero(kept).tolist()], values[kept], places[kept]
+        joined = b"\n".join(compress(joined.split(b"\n"), kept.tolist()))
+        values, places = values[kept], places[kept]
     with np.errstate(over="ignore"):
         matrix = values.astype(dtype)
     odd_lines = _lines_of(block, np.sort(odd))
-    return Parsed(words, matrix, np.isfinite(matrix).all(axis=1), places[:, 3], odd_lines, total, rows)
+    return Parsed(joined, matrix, np.isfinite(matrix).all(axis=1), places[:, 2].copy(), odd_lines, total, rows)
 
 
 def _read(block: bytes, place: Positions, values: npt.NDArray[np.float64]) -> bool:
     """Read the numbers of a row in Python; return whether they are numbers."""
     try:
-        values[:] = [float(field) for field in block[place[1] : place[2]].split()]
+        values[:] = [float(field) for field in block[place[0] : place[1]].split()]
     except ValueError:
         return False
     return True
@@ -269,23 +279,24 @@ def _numbers(text: npt.NDArray[np.uint8], at: Any, values: npt.NDArray[np.float6
 
 
 _TEXT = types.Array(types.uint8, 1, "C", readonly=True)
-_PLACES = types.int64[:, ::1]
+_LETTERS, _VALUES, _PLACES = types.uint8[::1], types.float64[:, ::1], types.int64[:, ::1]
 
 
-@compiled(types.UniTuple(types.int64, 2)(_TEXT, types.float64[:, ::1], _PLACES, types.boolean[::1], types.int64[::1]))
+@compiled(types.UniTuple(types.int64, 3)(_TEXT, _LETTERS, _VALUES, _PLACES, types.boolean[::1], types.int64[::1]))
 def parse_lines(
     text: npt.NDArray[np.uint8],
+    letters: npt.NDArray[np.uint8],
     values: npt.NDArray[np.float64],
     places: Positions,
     is_doubtful: npt.NDArray[np.bool_],
     odd: Positions,
 ) -> Any:
-    """Read the rows of a text; return how many there are, and how many lines are neither rows nor blank.
+    """Read the rows of a text; return how many rows and letters there are, and lines that are neither rows nor blank.
 
-    Places are where a word begins and ends, where its numbers end, and the number of the line. Doubtful rows have a
-    field that `float` must read.
+    Letters are the words, each with a line break after it. Places are where a word ends, where its numbers end, and the
+    number of the line. Doubtful rows have a field that `float` must read.
     """
-    at, rows, line, n_odd = np.uint64(0), 0, 0, 0
+    at, rows, n_letters, line, n_odd = np.uint64(0), 0, np.uint64(0), 0, 0
     while at < np.uint64(len(text)):
         start, is_row, doubtful = at, False, False
         while text[at] > _SPACE:
@@ -305,9 +316,14 @@ def parse_lines(
             odd[n_odd] = line
             n_odd += 1
         elif is_row:
-            places[rows, 0], places[rows, 1], places[rows, 2], places[rows, 3] = start, end, last, line
+            for place in range(start, end):
+                letters[n_letters] = text[place]
+                n_letters += _ONE
+            letters[n_letters] = _NEWLINE
+            n_letters += _ONE
+            places[rows, 0], places[rows, 1], places[rows, 2] = end, last, line
             is_doubtful[rows] = doubtful
             rows += 1
         at += _ONE
         line += 1
-    return rows, n_odd
+    return rows, n_letters, n_odd
