@@ -108,6 +108,16 @@ def test_all_columns_rows_and_types_survive_in_order(model, aligner, old, tmp_pa
     ]
 
 
+@pytest.mark.parametrize(("group", "rows"), [(10_000, 70_000), (100_000, 100_000), (1_200_000, 65_536)])
+def test_a_fragment_divides_no_row_group_unless_that_is_very_large(group, rows, model, tmp_path):
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(1_200_000 * OLD, np.float32)), OLD)
+    pq.write_table(pa.table({"vector": vectors}), tmp_path / "old.parquet", row_group_size=group)
+    conversion = Conversion.start(model, tmp_path / "old.parquet", tmp_path / "new")
+    assert conversion.manifest.fragment_rows == rows
+    other = Conversion.start(model, tmp_path / "old.parquet", tmp_path / "other", fragment_rows=9)
+    assert other.manifest.fragment_rows == 9
+
+
 def test_the_source_is_never_changed_and_nothing_is_left_beside(model, old, tmp_path):
     before = {path: path.read_bytes() for path in old.rglob("*.parquet")}
     Conversion.start(model, old, tmp_path / "new").run()

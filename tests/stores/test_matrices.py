@@ -108,6 +108,13 @@ def test_an_index_with_inverted_lists_gives_its_vectors_back(setting):
     )
 
 
+def test_an_index_has_float32_vectors_only(setting):
+    X, _, folder = setting
+    np.save(folder / "old.npy", X)
+    with pytest.raises(FippError, match="only hold vectors of float32, not float16"):
+        Conversion.start(folder / "model.fipp", folder / "old.npy", folder / "new.faiss", dtype="float16")
+
+
 def test_damaged_files_are_errors_that_name_them(setting):
     X, _, folder = setting
     (folder / "x.safetensors").write_bytes(b"\xff" * 100)

@@ -124,8 +124,14 @@ def convert(
         ),
     ] = "float32",
     fragment_rows: Annotated[
-        int, Option(metavar="N", min=1, help="Rows per fragment; an interruption loses at most one.")
-    ] = 65_536,
+        int | None,
+        Option(
+            metavar="N",
+            min=1,
+            help="Rows per fragment; an interruption loses at most one.",
+            show_default="65,536, or whole row groups of Parquet",
+        ),
+    ] = None,
     manifest: _Manifest = None,
     dask: _arguments.Dask = None,
     as_json: _arguments.Json = False,

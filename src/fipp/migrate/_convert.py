@@ -24,7 +24,6 @@ from fipp.migrate._batches import BatchConverter, row_named
 from fipp.migrate._manifest import Manifest
 from fipp.migrate._migration import MIGRATION, Migration
 from fipp.stores import (
-    FRAGMENT_ROWS,
     Fragment,
     Sink,
     Store,
@@ -107,7 +106,7 @@ class Conversion:
         column: str | None = None,
         key: str | None = None,
         dtype: str = "float32",
-        fragment_rows: int = FRAGMENT_ROWS,
+        fragment_rows: int | None = None,
         manifest: str | os.PathLike[str] | None = None,
     ) -> Conversion:
         """Prepare a conversion; nothing is converted yet.
@@ -124,8 +123,9 @@ class Conversion:
             The column that rows of a database are ordered by; the primary key by default.
         dtype : {"float32", "float16", "int8"}, default "float32"
             What numbers become.
-        fragment_rows : int, default 65,536
-            About how many rows are done again at most after an interruption.
+        fragment_rows : int, optional
+            About how many rows are done again at most after an interruption: 65,536 by default, or whole row groups of
+            Parquet that have up to 1,048,576 rows, because workers can only read one from its start.
         manifest : path, optional
             Where progress is recorded; beside the sink by default, in the current folder for databases.
 
@@ -145,7 +145,7 @@ class Conversion:
             written = Manifest(
                 path=place, model=_absolute(model), model_checksum=_checksum(model), source=store.address,
                 sink=open_sink(_absolute(sink), key=key).address, column=chosen, key=key, dtype=dtype,
-                fragment_rows=fragment_rows, total=total,
+                fragment_rows=fragment_rows or store.fragment_rows, total=total,
             )  # fmt: skip
         with closing(cls(written)) as conversion:
             if conversion.sink.exists():

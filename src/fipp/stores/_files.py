@@ -13,9 +13,11 @@ from typing import Any
 from fipp.exceptions import FippError
 from fipp.io import explained
 from fipp.stores._matrices import MATRICES, FileKind, beside
-from fipp.stores._store import BATCH_ROWS, Fragment, pyarrow, scanned
+from fipp.stores._store import BATCH_ROWS, FRAGMENT_ROWS, Fragment, pyarrow, scanned
 
 _STREAM_BYTES = 1 << 20
+# Row groups of Parquet with more rows are divided, so that an interruption does not cost too much.
+_MOST_FRAGMENT_ROWS = 1 << 20
 
 
 class FileStore:
@@ -36,6 +38,13 @@ class FileStore:
     def count(self) -> int:
         """Return the number of rows."""
         return sum(self._explained(path, self._kind.count) for path in self.paths)
+
+    @property
+    def fragment_rows(self) -> int:
+        """How many rows a fragment should have: whole row groups, because workers read one from its start."""
+        together = self._explained(self.paths[0], self._kind.rows_read_together)
+        rows = together * -(-FRAGMENT_ROWS // together)
+        return rows if rows <= _MOST_FRAGMENT_ROWS else FRAGMENT_ROWS
 
     def plan(self, rows: int, done: Sequence[Fragment] = ()) -> Generator[Fragment, None, None]:
         """Yield ranges of rows, none of which spans two files; a file's size and time are the version."""
@@ -191,6 +200,11 @@ def _parquet_count(path: Path) -> int:
         return int(file.metadata.num_rows)
 
 
+def _rows_of_a_group(path: Path) -> int:
+    with _parquet(path) as file:
+        return max(1, file.metadata.row_group(0).num_rows) if file.metadata.num_row_groups else 1
+
+
 def _parquet_batches(path: Path, start: int) -> Iterator[Any]:
     with _parquet(path) as file:
         groups = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
@@ -239,9 +253,10 @@ def _arrow_schema(path: Path) -> Any:
         return reader.schema
 
 
+_PARQUET = FileKind("Parquet", _parquet_schema, _parquet_count, _parquet_batches, _rows_of_a_group)
 TABLES = {
-    ".parquet": FileKind("Parquet", _parquet_schema, _parquet_count, _parquet_batches),
-    ".pq": FileKind("Parquet", _parquet_schema, _parquet_count, _parquet_batches),
+    ".parquet": _PARQUET,
+    ".pq": _PARQUET,
     ".arrow": FileKind("Arrow", _arrow_schema, _arrow_count, _arrow_batches),
     ".ipc": FileKind("Arrow", _arrow_schema, _arrow_count, _arrow_batches),
     ".feather": FileKind("Feather", _arrow_schema, _arrow_count, _arrow_batches),

@@ -15,7 +15,7 @@ from fipp._optional import require
 from fipp.exceptions import FippError
 from fipp.io import atomic_path, explain_failure, flush_folder, flush_to_disk
 from fipp.stores._outputs import PathSink
-from fipp.stores._store import BATCH_ROWS, Fragment, Store, digest_of_file, pyarrow, scanned
+from fipp.stores._store import BATCH_ROWS, FRAGMENT_ROWS, Fragment, Store, digest_of_file, pyarrow, scanned
 
 LANCE = ".lance"
 # A fragment is one file, however large; Lance counts its rows by 32 bits.
@@ -43,6 +43,7 @@ class LanceStore:
     """The rows of a table in the order of its own fragments, which never change but are replaced."""
 
     key: str | None = None
+    fragment_rows = FRAGMENT_ROWS
 
     def __init__(self, address: str) -> None:
         self.address = address

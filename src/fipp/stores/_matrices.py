@@ -33,6 +33,8 @@ class FileKind:
     count: Callable[[Path], int]
     batches: Callable[[Path, int], Iterator[Any]]
     """Yields record batches from a row on."""
+    rows_read_together: Callable[[Path], int] = lambda path: 1
+    """Returns how many rows are read even if only the last of them is asked for."""
 
 
 @dataclass(frozen=True)

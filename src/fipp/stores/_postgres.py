@@ -13,7 +13,7 @@ import numpy as np
 from fipp._optional import require
 from fipp.exceptions import FippError
 from fipp.stores._columns import ID_NAMES, column_of, usual_column
-from fipp.stores._store import BATCH_ROWS, Address, Fragment, Key, key_ranges, pyarrow
+from fipp.stores._store import BATCH_ROWS, FRAGMENT_ROWS, Address, Fragment, Key, key_ranges, pyarrow
 
 POSTGRES_TYPE = b"fipp.postgresql.type"
 """The key of a field's metadata under which a column keeps its type in PostgreSQL."""
@@ -149,6 +149,7 @@ class PostgresStore:
     """The rows of a table, ordered by its primary key or by another unique column."""
 
     key: str | None
+    fragment_rows = FRAGMENT_ROWS
 
     def __init__(self, address: Address, key: str | None = None) -> None:
         self.address = str(address)

@@ -17,7 +17,7 @@ import numpy as np
 from fipp._optional import require
 from fipp.exceptions import FippError, warn
 from fipp.stores._columns import column_of
-from fipp.stores._store import Address, Fragment, Key, key_ranges, pyarrow
+from fipp.stores._store import FRAGMENT_ROWS, Address, Fragment, Key, key_ranges, pyarrow
 
 QDRANT = b"fipp.qdrant"
 """The key of a field's metadata under which a column keeps what it is in a collection: a kind, a colon and a name."""
@@ -91,6 +91,7 @@ class QdrantStore:
     """The points of a collection, numbers before UUIDs. The column of ids is called ``key``, or ``id``."""
 
     key: str | None
+    fragment_rows = FRAGMENT_ROWS
 
     def __init__(self, address: Address, key: str | None = None) -> None:
         self.address = str(address)

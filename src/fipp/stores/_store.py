@@ -20,7 +20,7 @@ Key = Any
 BATCH_ROWS = 4096
 """Rows that are read, converted and written at a time."""
 FRAGMENT_ROWS = 65_536
-"""Rows of a fragment, unless others are asked for."""
+"""Rows of a fragment, unless others are asked for or the store had better be read in others."""
 
 _SECRETS = ("password", "passwd", "token", "secret", "api_key", "apikey", "sslpassword")
 
@@ -54,6 +54,10 @@ class Store(Protocol):
     address: str
     key: str | None
     """The column that orders the rows; None if they have an order of their own."""
+
+    @property
+    def fragment_rows(self) -> int:
+        """How many rows a fragment should have unless others are asked for."""
 
     def schema(self) -> Any:
         """Return the Arrow schema of the rows."""

@@ -42,6 +42,9 @@ def check_writable(path: Path, schema: Any) -> None:
         homeless = vectors[1:] + [field.name for field in others if field.name != "id"]
     if homeless:
         raise FippError(f"{path} has no place for the columns {', '.join(homeless)}: write Parquet or Arrow instead")
+    numbers = schema.field(vectors[0]).type.value_type
+    if suffix in FAISS_SUFFIXES and numbers != pyarrow().float32():
+        raise FippError(f"{path} can only hold vectors of float32, not {_dtype(numbers)}: leave --dtype out")
     if suffix in FAISS_SUFFIXES and others and not types.is_integer(others[0].type):
         raise FippError(f"{path} can only hold ids that are whole numbers, not {others[0].type}")
 
