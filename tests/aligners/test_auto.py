@@ -201,6 +201,26 @@ def test_what_one_measure_gains_is_not_paid_for_by_the_other(gain, taken):
     assert (search.best is trial) == taken
 
 
+@pytest.mark.parametrize(("gain", "n_parts"), [(0.1, 1), (-0.1, 1), (0.0, 3)], ids=["better", "worse", "undecided"])
+def test_local_corrections_are_tried_on_further_parts_while_it_is_not_clear_whether_they_help(gain, n_parts, rng):
+    n = 1600
+    search = Search(*rng.standard_normal((2, n, 4), np.float32), pairs(0, n), 0, 100)
+    noise = 0.1 * rng.standard_normal((2, n))
+    search.fit = lambda candidate, part: Procrustes().fit(search.X, search.Y, search.known(candidate, part))
+
+    def score(fitted, part):
+        ranks = np.full((2, int(search.parts[part].sum())), 0.5)
+        return ranks + gain + noise[:, : ranks.shape[1]] if isinstance(fitted, Local) else ranks
+
+    search._score = score
+    search._bests = search._race([Candidate("map", Procrustes())])
+    search._try_local()
+    assert len(search.parts) == n_parts
+    assert [trial.ranks.shape[1] for trial in search.trials] == 2 * [n_parts * n // 4]
+    assert all(len(trial.fitted) == n_parts for trial in search.trials)
+    assert search.best.candidate.local == (search.trials[1].mrr > search.trials[0].mrr) and search.best in search.trials
+
+
 def test_the_same_input_gives_the_same_choice_and_the_same_bits(spaces, chosen):
     again = Auto().fit(*spaces, pairs(0, SEED))
     assert (again.chosen_, again.trials_) == (chosen.chosen_, chosen.trials_)

@@ -40,11 +40,12 @@ class Auto(WrappingAligner):
     cosine and by CSLS decides; neither of the two may pay for the other, and self-learning and leaving out pairs must
     be better by a standard error of the difference; with fewer pairs than dimensions, self-learning is taken unless it
     is worse by that much.
-    Candidates that are clearly behind on some of the held-out words are not tried on the others. The chosen method is
-    fitted again on the whole seed. With fewer than 200 source words, none can be held out: `SelfLearning` with a few
-    steps of ranking is used. It begins with the known pairs or, if what it finds from them may not hold together, with
-    guesses beside them: words spelled alike, which `fipp.align` looks for and ``fit`` takes, and words with similar
-    similarities to others. Without known pairs, `Unsupervised` is used.
+    Candidates that are clearly behind on some of the held-out words are not tried on the others, and more words are
+    held out to tell whether local corrections help. The chosen method is fitted again on the whole seed. With fewer
+    than 200 source words, none can be held out: `SelfLearning` with a few steps of ranking is used. It begins with the
+    known pairs or, if what it finds from them may not hold together, with guesses beside them: words spelled alike,
+    which `fipp.align` looks for and ``fit`` takes, and words with similar similarities to others. Without known pairs,
+    `Unsupervised` is used.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class Auto(WrappingAligner):
         How much work may be spent on trying methods, in trillions (10¹²) of multiply-adds, each of which takes about 40
         seconds of one core. Stages for which not enough is left are skipped with a warning, except the ridges of
         `Spectral`. The work is estimated from the sizes of the vocabularies and the seed, so that the choice is the
-        same on every machine: about 3.5 for two vocabularies of 50,000 words in 300 dimensions and 1,000 pairs.
+        same on every machine: about 4.4 for two vocabularies of 50,000 words in 300 dimensions and 1,000 pairs.
     deadline : float, optional
         Seconds after which no further stage begins. A warning says what was not tried; another run may then choose
         differently. By default, the choice does not depend on time.

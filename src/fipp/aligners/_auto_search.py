@@ -34,6 +34,9 @@ _FOLDS, _ENOUGH_WORDS, _FEWEST_WORDS = 4, 1500, 250
 _SHARED_TARGETS, _ENOUGH_OTHERS = 1 / 3, 100
 # A candidate that is behind by so many standard errors of the difference is not tried on further parts.
 _CLEARLY = 2.0
+# Local corrections gain a point or less: while the map is neither clearly better nor clearly worse with them, both are
+# tried on further parts, up to this number.
+_PARTS_TO_DECIDE = 3
 # From this mean reciprocal rank on, the best candidate is not compared with chance.
 _SURELY_FOUND = 0.1
 # Held-out words are looked up among this many of the first target words, and their own translations.
@@ -143,7 +146,8 @@ class Search:
         folds = max(_FOLDS, sources // _ENOUGH_WORDS)
         parts = held_out_parts(pairs[:, 0], folds=folds, random_state=random_state)
         few = -(-_FEWEST_WORDS * folds // telling)
-        self.parts = parts[: max(few, 2 if telling < _ENOUGH_WORDS else 1)]
+        n_parts = max(few, 2 if telling < _ENOUGH_WORDS else 1)
+        self.parts, self._further = parts[:n_parts], parts[n_parts:_PARTS_TO_DECIDE]
         self.trials: list[CandidateScore] = []
         self.skipped: list[Skipped] = []
         self.spent = 0.0
@@ -195,16 +199,17 @@ class Search:
         )
         rank = work.rank(max(_STEPS), min(PAIRS_AT_ONCE, c + min(self.max_words, n, m)), RANKED_WORDS)
         judge = 10 * fit
+        further = len(self._further) * (judge + learn + rank + 2 * (fit + score))
         plain = parts * (len(_PLAIN) * (fit + score) + work.filter_gram()) + work.isotropic()
         # Self-learning and ranking are repeated on the whole seed if they are chosen.
         learned = parts * learn + learn_all + parts * len(_WEIGHTS) * (fit + score)
         return [
             Stage("spectral", work.preprocess() + parts * (len(_RIDGES) + 1) * (fit + score), 0.15, self._try_spectral),
-            Stage("plain methods", plain, 0.18, self._try_plain),
+            Stage("plain methods", plain, 0.17, self._try_plain),
             Stage("suspicious pairs", (parts + 1) * judge + parts * (fit + score), 0.04, self._try_cleaning),
-            Stage("self-learning", learned, 0.23, self._try_self_learning),
-            Stage("ranking", (2 * parts + 1) * rank + 2 * parts * len(_STEPS) * score, 0.2, self._try_ranking),
-            Stage("local corrections", parts * score, 0.03, self._try_local),
+            Stage("self-learning", learned, 0.21, self._try_self_learning),
+            Stage("ranking", (2 * parts + 1) * rank + 2 * parts * len(_STEPS) * score, 0.18, self._try_ranking),
+            Stage("local corrections", parts * score + further, 0.08, self._try_local),
         ]
 
     def fit(self, candidate: Candidate, held_out: int | None) -> BaseAligner:
@@ -356,14 +361,35 @@ class Search:
             self._take_if_better(trial)
 
     def _try_local(self) -> None:
-        """Try the best with local corrections, which cost almost nothing."""
+        """Try the best with local corrections, which cost almost nothing themselves."""
         best, linear = self.best.candidate, self.best.fitted
 
         def fit_all(racing: Sequence[Candidate], part: int) -> Sequence[BaseAligner]:
             return [Local.correcting(linear[part], self.X, self.Y, self.known(each, part)) for each in racing]
 
+        steps = Steps(self.progress, 1 + len(self._further))
+        self.progress = steps.part()
         for trial in self._race([best._replace(name=f"{best.name}, local corrections", local=True)], fit_all):
+            while self._further and not _decided(trial.ranks, self.best.ranks):
+                self.progress = steps.part()
+                trial = self._on_a_further_part(trial)
             self._take_if_better(trial)
+
+    def _on_a_further_part(self, corrected: CandidateScore) -> CandidateScore:
+        """Hold out a further part, and try the best with and without local corrections on it."""
+        part = len(self.parts)
+        self.parts.append(self._further.pop(0))
+        linear = self.fit(self.best.candidate, part)
+        known = self.known(corrected.candidate, part)
+        self._bests[-1] = self._extend(self.best, linear)
+        return self._extend(corrected, Local.correcting(linear, self.X, self.Y, known))
+
+    def _extend(self, trial: CandidateScore, fitted: BaseAligner) -> CandidateScore:
+        """Add the words of the last part to the score of a candidate."""
+        ranks = np.concatenate([trial.ranks, self._score(fitted, len(self.parts) - 1)], axis=1)
+        extended = trial._replace(ranks=ranks, fitted=(*trial.fitted, fitted))
+        self.trials = [extended if each is trial else each for each in self.trials]
+        return extended
 
     def _take_if_better(self, trial: CandidateScore) -> None:
         """Take a candidate that is better over both measures, unless one of them pays for the other."""
@@ -375,7 +401,7 @@ class Search:
         return any(
             _clearly_better(*both, by=1.0)
             for before in self._bests
-            for both in zip(before.ranks, trial.ranks, strict=True)
+            for both in zip(before.ranks, trial.ranks[:, : before.ranks.shape[1]], strict=True)
         )
 
     def _take_if_clearly_better(self, trial: CandidateScore) -> None:
@@ -407,6 +433,11 @@ def _clearly_better(ranks: NDArray[np.float64], others: NDArray[np.float64], by:
     """Return whether reciprocal ranks are higher than others by more than ``by`` standard errors of the difference."""
     gain = np.atleast_2d(ranks - others).mean(axis=0)
     return bool(gain.mean() > by * _standard_error(gain))
+
+
+def _decided(ranks: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Return whether one of two candidates is clearly better than the other."""
+    return _clearly_better(ranks, others) or _clearly_better(others, ranks)
 
 
 def _standard_error(values: NDArray[np.float64]) -> float:
