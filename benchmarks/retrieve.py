@@ -243,6 +243,11 @@ def _sizes(record):
     return f"{count(record['queries'])} × {count(record['keys'])}{what}"
 
 
+def same(way):
+    """Return the share of another library's neighbours that are fipp's."""
+    return f"{100 * benchmark.one(size=SIZE, way=way)['same']:.2f} %"
+
+
 def large(way):
     """Return seconds and memory for 200,000 vectors on each side."""
     record = benchmark.one(size=LARGE, way=way)
