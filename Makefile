@@ -29,7 +29,7 @@ lint: .venv/dev  ## style and types
 	$(BIN)/mypy
 
 docs: .venv/dev  ## build the documentation as a site in build/site
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 	@echo 'open build/site/index.html'
 
 results: .venv/dev  ## write all tables and figures of the docs; RUN=1 measures first, RUN="auto fit" some, AGAIN=1 anew

@@ -1,8 +1,8 @@
 """What a cascade finds compared with embedding everything again, and how fair a half-converted index is.
 
-The texts and vectors are those of examples/embedding_models.py: put its folder, or a link to it, at `data/embeddings`.
-Documents are Debian's package descriptions and passages of them; a query is a package's short description, and its
-answer the long one. 2,000 documents, with the queries that they answer, are the sample; all others are searched.
+The texts and vectors are those of examples/embedding_models.py, in the folder that `_embeddings` names. Documents are
+Debian's package descriptions and passages of them; a query is a package's short description, and its answer the long
+one. 2,000 documents, with the queries that they answer, are the sample; all others are searched.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import tempfile
 from functools import cache
 
 import numpy as np
-from _benchmark import ROOT, Benchmark
+from _benchmark import Benchmark
+from _embeddings import FOLDER
 from _tables import table
 
-FOLDER = ROOT / "data" / "embeddings"
 SAMPLE, ASKED, CANDIDATES = 2_000, 1_000, 100
 CLEAN = 10_000
 """Of the answers to the queries that are asked, as examples/embedding_models.py explains."""

@@ -231,9 +231,7 @@ def ratio_table():
         for way in COMPARED_WITH_PRODUCT:
             one = record[way]
             ratios = [f"{one[name] / product[name]:.2f}" for name in ("processor", "seconds")]
-            rows.append(
-                [_sizes(record), way, f"{one['processor']:.1f}", *ratios, count(round(one["memory"] / 1e6))]
-            )
+            rows.append([_sizes(record), way, f"{one['processor']:.1f}", *ratios, count(round(one["memory"] / 1e6))])
     heads = ["vectors", "", "processor seconds", "processor, in products", "wall time, in products"]
     return table([*heads, "peak MB beyond the vectors"], rows)
 

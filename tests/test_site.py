@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
+    # Not --quiet: it hides warnings from --strict, too.
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True
     )

@@ -466,7 +466,7 @@ def _mapped(vectors: Vectors | ArrayLike, transform: Callable[..., NDArray[np.fl
     return Vectors(vectors.words, transform(vectors.matrix)) if isinstance(vectors, Vectors) else transform(vectors)
 
 
-def _check_words(aligner: BaseAligner, tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> None:
+def _check_words(aligner: BaseAligner, tensors: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> None:
     """Raise a MismatchError unless all that a model file has beside its aligner is as `Alignment.save` wrote it."""
     described = {name: value for name, value in header.items() if name not in ("version", "aligner")}
     check_value(described, _WORDS, "its header", Sizes())

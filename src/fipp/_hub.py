@@ -192,7 +192,7 @@ class Hub:
         ----------
         path : str or path-like
         """
-        tensors: dict[str, NDArray] = {}
+        tensors: dict[str, NDArray[Any]] = {}
         described = []
         for place, (name, aligner) in enumerate(self.aligners.items()):
             arrays, description = to_state(aligner)
@@ -424,7 +424,7 @@ def _mean(
     return total / np.float32(len(spaces))
 
 
-def _restored(tensors: Mapping[str, NDArray], header: Mapping[str, Any]) -> Hub:
+def _restored(tensors: Mapping[str, NDArray[Any]], header: Mapping[str, Any]) -> Hub:
     """Return the hub of a file, all of whose parts are checked before they are used."""
     check_value(header, _HEADER, "its header", Sizes())
     names, described = header["names"], header["languages"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,7 @@ class NotNumbersError(FippError, TypeError):
 
 def as_matrix(
     X: ArrayLike, name: str, *, n_columns: int | None = None, owner: str = "the model", largest: float = np.inf
-) -> NDArray:
+) -> NDArray[Any]:
     """Check that ``X`` is a matrix of finite numbers and return it as floats: of its own precision, or float32.
 
     ``name`` is what an error calls it; ``owner`` is what expects it to have ``n_columns``. Numbers beyond ± ``largest``
@@ -51,7 +52,7 @@ def as_matrix(
     return array
 
 
-def _as_floats(X: ArrayLike, name: str) -> NDArray:
+def _as_floats(X: ArrayLike, name: str) -> NDArray[Any]:
     if hasattr(X, "toarray"):
         raise FippError(f"{name} is a sparse matrix; vectors must be dense: pass {name}.toarray()")
     try:
@@ -69,7 +70,7 @@ def _as_floats(X: ArrayLike, name: str) -> NDArray:
     return array
 
 
-def rows_not_finite(array: NDArray) -> Iterator[int]:
+def rows_not_finite(array: NDArray[Any]) -> Iterator[int]:
     """Yield the numbers of rows that hold NaN or infinity."""
     for rows in row_blocks(len(array)):
         block = array[rows]
@@ -80,7 +81,7 @@ def rows_not_finite(array: NDArray) -> Iterator[int]:
         yield from (rows.start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist()
 
 
-def _require_at_most(largest: float, X: NDArray, name: str) -> None:
+def _require_at_most(largest: float, X: NDArray[Any], name: str) -> None:
     for rows in row_blocks(len(X)):
         block = X[rows]
         if max(float(block.max()), -float(block.min())) > largest:
@@ -88,7 +89,7 @@ def _require_at_most(largest: float, X: NDArray, name: str) -> None:
             raise too_long(X, rows.start + first, name)
 
 
-def too_long(X: NDArray, row: int, name: str) -> FippError:
+def too_long(X: NDArray[Any], row: int, name: str) -> FippError:
     """Return the error for a row whose numbers are too large to calculate with."""
     return FippError(
         f"row {row} of {name} holds {np.abs(X[row]).max():.1e}, whose products leave the range of float32: "

@@ -40,7 +40,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
     _largest: ClassVar[float] = LARGEST_NUMBER
     """The largest number that it takes; what first scales vectors takes any."""
 
-    def fit(self, X: NDArray, y: object = None) -> Self:
+    def fit(self, X: NDArray[Any], y: object = None) -> Self:
         """Learn the statistics of a vocabulary.
 
         Parameters
@@ -58,7 +58,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         self._learn(X)
         return self
 
-    def transform(self, X: NDArray) -> NDArray[np.float32]:
+    def transform(self, X: NDArray[Any]) -> NDArray[np.float32]:
         """Return the preprocessed rows of ``X``.
 
         Parameters
@@ -72,7 +72,7 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         X = as_matrix(X, "X", n_columns=self.n_features_in_, owner=type(self).__name__, largest=self._largest)
 
-        def apply(rows: NDArray) -> NDArray[np.float32]:
+        def apply(rows: NDArray[Any]) -> NDArray[np.float32]:
             missing = ~rows.any(axis=1)
             applied = self._apply(rows)
             if missing.any():
@@ -90,10 +90,10 @@ class _Preprocessor(TransformerMixin, BaseEstimator):
     def _check_fitted(self) -> None:
         """Refuse settings that make no sense, or not for vectors of this dimension."""
 
-    def _learn(self, X: NDArray) -> None:
+    def _learn(self, X: NDArray[Any]) -> None:
         """Set the fitted attributes, if the preprocessing has any."""
 
-    def _apply(self, X: NDArray) -> NDArray[np.float32]:
+    def _apply(self, X: NDArray[Any]) -> NDArray[np.float32]:
         """Return a block of preprocessed rows; vectors of zeros need no care."""
         return X.astype(np.float32, copy=False)
 
@@ -110,7 +110,7 @@ class UnitLength(_Preprocessor):
 
     _largest = np.inf
 
-    def _apply(self, X: NDArray) -> NDArray[np.float32]:
+    def _apply(self, X: NDArray[Any]) -> NDArray[np.float32]:
         return unit_rows(X)
 
 
@@ -130,10 +130,10 @@ class Centre(_Preprocessor):
 
     _fitted_constraints: ClassVar[Mapping[str, Any]] = {**_Preprocessor._fitted_constraints, "mean_": "float32 d"}
 
-    def _learn(self, X: NDArray) -> None:
+    def _learn(self, X: NDArray[Any]) -> None:
         self.mean_ = mean_and_scatter(X, super()._apply, scatter=False)[0].astype(np.float32)
 
-    def _apply(self, X: NDArray) -> NDArray[np.float32]:
+    def _apply(self, X: NDArray[Any]) -> NDArray[np.float32]:
         return super()._apply(X) - self.mean_
 
 
@@ -182,7 +182,7 @@ class Isotropic(_Preprocessor):
         if not (isinstance(self.n_components, (int, np.integer)) and 0 <= self.n_components < max(d, 2)):
             raise FippError(f"n_components must be a whole number from 0 to {d - 1}, not {self.n_components!r}")
 
-    def _learn(self, X: NDArray) -> None:
+    def _learn(self, X: NDArray[Any]) -> None:
         d = X.shape[1]
         # With one dimension, removing the only component would leave nothing.
         n_components = min(self.n_components, d - 1)
@@ -195,7 +195,7 @@ class Isotropic(_Preprocessor):
         self.mean_ = mean.astype(np.float32)
         self.components_ = components.astype(np.float32)
 
-    def _apply(self, X: NDArray) -> NDArray[np.float32]:
+    def _apply(self, X: NDArray[Any]) -> NDArray[np.float32]:
         unit = unit_rows(X)
         centred: NDArray[np.float32] = unit - self.mean_
         projected = unit if self.variant == "published" else centred
@@ -234,13 +234,13 @@ class IterativeNormalization(_Preprocessor):
         if not (isinstance(self.n_iterations, (int, np.integer)) and self.n_iterations >= 1):
             raise FippError(f"n_iterations must be a whole number from 1, not {self.n_iterations!r}")
 
-    def _learn(self, X: NDArray) -> None:
+    def _learn(self, X: NDArray[Any]) -> None:
         self.means_ = np.zeros((0, X.shape[1]), dtype=np.float32)
         for _ in range(self.n_iterations):
             mean, _ = mean_and_scatter(X, lambda rows: unit_rows(self._apply(rows)), scatter=False)
             self.means_ = np.vstack([self.means_, mean.astype(np.float32)])
 
-    def _apply(self, X: NDArray) -> NDArray[np.float32]:
+    def _apply(self, X: NDArray[Any]) -> NDArray[np.float32]:
         zero = ~X.any(axis=1)
         for mean in self.means_:
             X = unit_rows(X) - mean

@@ -41,6 +41,21 @@ def test_options_without_a_value_are_shown_without_a_type(run, command):
 
 
 @pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        (["align"], "align [OPTIONS] SRC TGT"),
+        (["translate"], "translate [OPTIONS] MODEL SRC TGT [WORD]..."),
+        (["methods"], "methods [OPTIONS] [NAME]"),
+        (["similarity"], "similarity [OPTIONS] VECTORS FILE..."),
+    ],
+)
+def test_arguments_are_shown_by_their_names_alone(run, command, usage):
+    shown = run(*command, "--help").stdout
+    assert usage in " ".join(shown.split())
+    assert "<path>" not in shown and "<str>" not in shown and "<list[" not in shown
+
+
+@pytest.mark.parametrize(
     ("typed", "expected"),
     [
         ("fipp trans", {"transform", "translate"}),

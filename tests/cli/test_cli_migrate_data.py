@@ -90,3 +90,15 @@ def test_an_interruption_says_how_to_go_on(place, run, monkeypatch):
     assert done.exit_code == 130
     assert re.search(r"interrupted; a part of .*new \(`fipp migrate resume` goes on\) was written", done.stderr)
     assert run("migrate", "resume", "new").exit_code == 0
+
+
+def test_a_failure_says_what_is_done_and_how_to_go_on(place, run, monkeypatch):
+    whole = pq.read_table("old/1.parquet")
+    vectors = whole["v"].to_pylist()
+    vectors[300][0] = float("nan")
+    pq.write_table(whole.set_column(2, "v", pa.array(vectors, whole["v"].type)), "old/1.parquet")
+    done = run("migrate", "convert", "v1-v2.fipp", "old", "new", "--fragment-rows", "100")
+    assert done.exit_code == 2 and "id 800" in done.stderr
+    assert re.search(r"[5-8]00 rows are done: `fipp migrate resume .*new` goes on", done.stderr)
+    pq.write_table(whole, "old/1.parquet")
+    assert "1,000 rows in 10 fragments" in run("migrate", "resume", "new").stdout

@@ -58,6 +58,18 @@ def test_directions_without_any_correlation_are_mapped_to_zero():
     assert rotation(np.zeros((0, 3))).shape == (0, 3)
 
 
+@pytest.mark.parametrize("smallest", [1e-2, 3e-5, 1e-6])
+@pytest.mark.parametrize(("d1", "d2"), [(8, 8), (8, 5), (5, 8)])
+def test_weak_directions_are_turned_as_exactly_as_strong_ones(rng, d1, d2, smallest):
+    k = min(d1, d2)
+    U, V = random_semi_orthogonal(rng, d1, k), random_semi_orthogonal(rng, d2, k)
+    values = np.geomspace(1, smallest, k)
+    np.testing.assert_allclose(rotation((U * values) @ V.T), U @ V.T, atol=1e-7)
+    # Less than the rounding of float32 is nothing.
+    values[-1] = 1e-9
+    np.testing.assert_allclose(rotation((U * values) @ V.T), U[:, :-1] @ V[:, :-1].T, atol=1e-7)
+
+
 @given(st.integers(1, 15), st.integers(1, 6), st.integers(1, 6), st.integers(0, 99))
 def test_pip_distance_equals_that_of_the_dense_gram_matrices(n, d1, d2, seed):
     rng = np.random.default_rng(seed)

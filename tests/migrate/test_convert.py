@@ -342,6 +342,26 @@ def test_a_row_that_cannot_be_converted_is_named_and_the_conversion_goes_on_when
     assert verify(Conversion.load(tmp_path / "new")).is_right
 
 
+@pytest.mark.parametrize("kind", ["aligner", "migration"])
+def test_the_first_rows_are_refused_by_name_before_anything_is_written(kind, aligner, tmp_path):
+    rng = np.random.default_rng(0)
+    old = rng.standard_normal((400, OLD)).astype(np.float32)
+    if kind == "aligner":
+        aligner.save(tmp_path / "model.fipp")
+    else:
+        sample = PairedSample.from_arrays(old, old @ rng.standard_normal((OLD, NEW)))
+        Migration.fit(sample, direction="documents").save(tmp_path / "model.fipp")
+    ids, vectors = [f"item {row}" for row in range(100)], old[:100].copy()
+    vectors[0, 3] = np.nan
+    pq.write_table(pa.table({"id": ids, "vector": list(vectors)}), tmp_path / "broken.parquet")
+    with pytest.raises(FippError, match=r"broken\.parquet: the vector of the row with id item 0 has NaN"):
+        Conversion.start(tmp_path / "model.fipp", tmp_path / "broken.parquet", tmp_path / "new")
+    pq.write_table(pa.table({"id": ids, "vector": list(old[:100, :5])}), tmp_path / "short.parquet")
+    with pytest.raises(FippError, match=r"short\.parquet: .*6 dimensions.*these have 5"):
+        Conversion.start(tmp_path / "model.fipp", tmp_path / "short.parquet", tmp_path / "new")
+    assert not list(tmp_path.glob("new*"))
+
+
 def test_a_result_that_is_gone_is_not_taken_for_finished(model, old, tmp_path):
     conversion = Conversion.start(model, old, tmp_path / "new")
     conversion.run()

@@ -5,7 +5,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge as Sklearn
 from sklearn.linear_model import Ridge as SklearnRidge
 
-from fipp import FippError, KernelRidge
+from fipp import KernelRidge
 
 
 @pytest.fixture
@@ -105,9 +105,18 @@ def test_two_versions_of_a_model_stay_close_from_few_pairs():
     assert fitted.score(old[40:], new[40:]) == 1.0
 
 
-def test_identity_needs_equal_dimensions(pairs):
-    with pytest.raises(FippError, match="as many dimensions"):
-        KernelRidge(prior="identity").fit(*pairs)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_shortened_vectors_and_whole_ones_share_the_first_axes(kernel):
+    rng = np.random.default_rng(0)
+    whole = rng.standard_normal((500, 64)) * np.geomspace(1, 0.05, 64)
+    for old, new in ((whole[:, :16], whole), (whole, whole[:, :16])):
+        fitted = KernelRidge(kernel).fit(old[:40], new[:40])
+        assert fitted.prior_ == "identity"
+        assert fitted.score(old[40:], new[40:]) > 0.9
+        assert KernelRidge(kernel, prior="zero").fit(old[:40], new[:40]).held_out_cosine_ < fitted.held_out_cosine_
+
+
+def test_without_shared_axes_nothing_is_assumed(pairs):
     assert KernelRidge().fit(*pairs).prior_ == "zero"
 
 

@@ -128,7 +128,7 @@ class Auto(WrappingAligner):
         """True: it learns from words spelled alike without known pairs, as `Unsupervised` does, and beside few."""
         return True
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         self.trials_: list[dict[str, Any]] = []
         self.skipped_: list[dict[str, Any]] = []
         guesses = NO_PAIRS if self._guesses is None else self._guesses
@@ -144,7 +144,7 @@ class Auto(WrappingAligner):
         else:
             self._choose(X, Y, progress)
 
-    def _choose(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _choose(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         search = Search(X, Y, self.pairs_, self.random_state, self.max_words)
         parts = stages(progress, search.shares())
         with shared_preprocessing(), warnings.catch_warnings(action="ignore", category=FippWarning):

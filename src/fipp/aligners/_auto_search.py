@@ -134,7 +134,9 @@ FitAll = Callable[[Sequence[Candidate], int], Sequence[BaseAligner]]
 class Search:
     """The candidates tried so far on two vocabularies, with some of the known pairs held out in turn."""
 
-    def __init__(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], random_state: int, max_words: int) -> None:
+    def __init__(
+        self, X: NDArray[Any], Y: NDArray[Any], pairs: NDArray[np.int64], random_state: int, max_words: int
+    ) -> None:
         self.X, self.Y, self.pairs, self.max_words = X, Y, pairs, max_words
         self._telling = _telling(pairs)
         sources, telling = (len(np.unique(rows)) for rows in (pairs[:, 0], pairs[self._telling, 0]))

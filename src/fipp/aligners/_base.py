@@ -35,7 +35,7 @@ INPUT: Mapping[str, Any] = {
 LearnsFrom = Literal["pairs", "identical", "spelling", "nothing"]
 
 
-def rows_with_vectors(X: NDArray, side: str) -> NDArray[np.int64]:
+def rows_with_vectors(X: NDArray[Any], side: str) -> NDArray[np.int64]:
     """Return the numbers of the rows that are not zero; raise an error if there are none."""
     rows = np.flatnonzero(X.any(axis=1))
     if not len(rows):
@@ -234,7 +234,7 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         *,
         guesses: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-    ) -> tuple[NDArray, NDArray]:
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Check everything, fit the preprocessing, set ``pairs_``, and return both vocabularies as arrays."""
         self._validate_params()
         if Y is None:
@@ -274,19 +274,19 @@ class BaseAligner(TransformerMixin, BaseEstimator):
             return given, None
         return given, as_weights(sample_weight, given if pairs is None else pairs, given)
 
-    def _checked_guesses(self, X: NDArray, Y: NDArray, guesses: ArrayLike) -> NDArray[np.int64]:
+    def _checked_guesses(self, X: NDArray[Any], Y: NDArray[Any], guesses: ArrayLike) -> NDArray[np.int64]:
         """Return the guesses that have vectors on both sides, each once."""
         if not np.size(guesses):
             return NO_PAIRS
         checked = as_pairs(guesses, len(X), len(Y))
         return checked[X[checked[:, 0]].any(axis=1) & Y[checked[:, 1]].any(axis=1)]
 
-    def _fit_preprocess(self, X: NDArray, name: str) -> Any:
+    def _fit_preprocess(self, X: NDArray[Any], name: str) -> Any:
         """Return the preprocessing of one side, fitted."""
         return fit_preprocess(self.preprocess, X, name)
 
     def _seed_rows(
-        self, X: NDArray, Y: NDArray, progress: Progress | None = None
+        self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None = None
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the preprocessed vectors of the pairs to fit on, X_s and X_t."""
         source, target = self._extend_pairs(X, Y, progress).T
@@ -333,10 +333,12 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         Y = as_matrix(Y, "Y", n_columns=self.n_features_out_, owner=type(self).__name__, largest=LARGEST_NUMBER)
         return self._mapped(lambda rows: self._map_target(self.target_preprocess_.transform(rows)), Y, "Y")
 
-    def _mapped(self, function: Callable[[NDArray], NDArray], X: NDArray, name: str) -> NDArray[np.float32]:
+    def _mapped(
+        self, function: Callable[[NDArray[Any]], NDArray[Any]], X: NDArray[Any], name: str
+    ) -> NDArray[np.float32]:
         """Return what ``function`` makes of each row of X; refuse rows that leave the range of float32 by it."""
 
-        def map_block(rows: NDArray) -> NDArray:
+        def map_block(rows: NDArray[Any]) -> NDArray[Any]:
             with np.errstate(over="ignore"):
                 return function(rows)
 
@@ -414,18 +416,18 @@ class BaseAligner(TransformerMixin, BaseEstimator):
         if self.target_map_ is None and self.map_.shape[1] != self.n_features_out_:
             raise FippError(f"the map leads to {self.map_.shape[1]} dimensions, the target has {self.n_features_out_}")
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         """Learn from checked vocabularies and ``pairs_``; most methods use the vectors of the pairs only."""
         self._fit_seed(*self._seed_rows(X, Y, progress), progress)
 
     def _fit_seed(self, X_s: NDArray[np.float32], X_t: NDArray[np.float32], progress: Progress | None) -> None:
         raise AssertionError("every aligner has its own")
 
-    def _extend_pairs(self, X: NDArray, Y: NDArray, progress: Progress | None) -> NDArray[np.int64]:
+    def _extend_pairs(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> NDArray[np.int64]:
         """Return the pairs to fit on: ``pairs_`` or the guesses, and ``induced_pairs_`` if a method adds its own."""
         return self.pairs_ if self._guesses is None else self._guesses
 
-    def _filled(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _filled(self, X: NDArray[Any], Y: NDArray[Any], pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which pairs have no vector of zeros on either side; warn about the others."""
         filled = np.asarray(X[pairs[:, 0]].any(axis=1) & Y[pairs[:, 1]].any(axis=1))
         if len(pairs) and not filled.any():

@@ -53,7 +53,7 @@ def required(chance: float, margin: float = MARGIN, least: float = 0.0) -> float
 
 
 def consistency(
-    X: NDArray, Y: NDArray, pairs: NDArray[np.int64], aligner: Any, max_words: int, random_state: int = 0
+    X: NDArray[Any], Y: NDArray[Any], pairs: NDArray[np.int64], aligner: Any, max_words: int, random_state: int = 0
 ) -> float:
     """Return the mean reciprocal rank of half of the pairs under a map that ``aligner`` learns from the other half.
 
@@ -71,7 +71,7 @@ def consistency(
 
 
 def compare_with_chance(
-    X: NDArray[np.float32], Y: NDArray[np.float32], omega: NDArray, random_state: int = 0
+    X: NDArray[np.float32], Y: NDArray[np.float32], omega: NDArray[Any], random_state: int = 0
 ) -> tuple[float, float]:
     """Return the `consistency` of the mutual neighbours under a rotation, and the highest that chance comes to.
 
@@ -118,7 +118,7 @@ class PairlessAligner(BaseAligner):
         return "nothing"
 
     def _frequent(
-        self, X: NDArray, side: Literal["source", "target"], max_words: int | None
+        self, X: NDArray[Any], side: Literal["source", "target"], max_words: int | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return row numbers and preprocessed vectors of the first words that have vectors."""
         rows = rows_with_vectors(X, side)[:max_words]
@@ -128,7 +128,7 @@ class PairlessAligner(BaseAligner):
         self,
         X: NDArray[np.float32],
         Y: NDArray[np.float32],
-        omega: NDArray,
+        omega: NDArray[Any],
         *,
         failure: str,
         advice: str,
@@ -146,7 +146,7 @@ class PairlessAligner(BaseAligner):
             )
 
 
-def _mutual(X: NDArray[np.float32], Y: NDArray[np.float32], omega: NDArray) -> NDArray[np.int64]:
+def _mutual(X: NDArray[np.float32], Y: NDArray[np.float32], omega: NDArray[Any]) -> NDArray[np.int64]:
     return mutual_neighbours(matmul_blocks(X, omega), Y, retrieval="csls").pairs
 
 

@@ -292,7 +292,7 @@ class FIPP(BaseAligner):
         X_s, X_t, solution = self._seed
         return X_s, X_t, X_s @ solution.W.astype(np.float32) if solution.aligned is None else solution.aligned
 
-    def _extend_pairs(self, X: NDArray, Y: NDArray, progress: Progress | None) -> NDArray[np.int64]:
+    def _extend_pairs(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> NDArray[np.int64]:
         if not self.self_learning:
             return self.pairs_
         self.induced_pairs_, self.induced_similarity_ = induce_pairs(
@@ -359,7 +359,7 @@ class FIPP(BaseAligner):
     def _threshold(self) -> float:
         return np.inf if self.epsilon is None else float(self.epsilon)
 
-    def _rank_of(self, X_s: NDArray, X_t: NDArray) -> int:
+    def _rank_of(self, X_s: NDArray[Any], X_t: NDArray[Any]) -> int:
         d1, d2 = X_s.shape[1], X_t.shape[1]
         if isinstance(self.rank, str):
             return max(d1, d2) if self.rank == "full" else d2

@@ -9,6 +9,8 @@ Symbols: X_s (c, d1) and X_t (c, d2) are the preprocessed vectors of the seed pa
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +26,7 @@ def isotropic(V: Matrix) -> Matrix:
     return (unit - mean) - np.outer(unit @ u, u)
 
 
-def optimal_gram(X_s: Matrix, X_t: Matrix, epsilon: float, lam: float) -> tuple[Matrix, Matrix, NDArray, Matrix]:
+def optimal_gram(X_s: Matrix, X_t: Matrix, epsilon: float, lam: float) -> tuple[Matrix, Matrix, NDArray[Any], Matrix]:
     """Equations (3) and (5): return G_s, G_t, Δ^ε and G*, which minimises the objective (1) over all matrices."""
     G_s, G_t = X_s @ X_s.T, X_t @ X_t.T
     delta = np.abs(G_s - G_t) < epsilon  # section 3.1.2

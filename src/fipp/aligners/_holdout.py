@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,8 +141,8 @@ def _check_folds(folds: int, n_words: int) -> int:
 
 def reciprocal_ranks(
     aligners: Sequence[BaseAligner],
-    X: NDArray,
-    Y: NDArray,
+    X: NDArray[Any],
+    Y: NDArray[Any],
     held_out: NDArray[np.int64],
     *,
     retrieval: str = "cosine",
@@ -177,7 +178,12 @@ def reciprocal_ranks(
 
 
 def reciprocal_ranks_by_cosine_and_csls(
-    aligner: BaseAligner, X: NDArray, Y: NDArray, held_out: NDArray[np.int64], n_hub_words: int, n_targets: int
+    aligner: BaseAligner,
+    X: NDArray[Any],
+    Y: NDArray[Any],
+    held_out: NDArray[np.int64],
+    n_hub_words: int,
+    n_targets: int,
 ) -> NDArray[np.float64]:
     """Return the result of `reciprocal_ranks` for one aligner by cosine and by CSLS; vectors are mapped once.
 

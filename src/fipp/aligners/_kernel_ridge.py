@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -13,7 +13,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from fipp._progress import Progress, Steps
 from fipp.aligners._base import BaseAligner
 from fipp.aligners._constraints import AT_LEAST_1, AUTO, COUNT, NOT_NEGATIVE, POSITIVE
-from fipp.exceptions import FippError
 from fipp.linalg import affine, single_threaded_blas, unit_rows
 
 # Penalties that "auto" tries, relative to the mean eigenvalue of the kernel.
@@ -29,8 +28,9 @@ class KernelRidge(BaseAligner):
               \min_{b, c} \ \sum_i \|ŷ(x_i) - y_i\|^2 + α \sum_{jj'} k(l_j, l_{j'})\, c_j · c_{j'}
 
     The landmarks l are the source vectors of the known pairs, k(x, l) = exp(−γ‖x − l‖²), and p is what is assumed of
-    words that are far from all of them: nothing, or that both spaces share their axes, as two versions of a model do.
-    With ``kernel="linear"``, k is the inner product, and the map is xW + b. The target is left as it is.
+    words that are far from all of them: nothing, or that both spaces share their axes, as two versions of a model do,
+    or as many of them as the smaller one has, as shortened vectors of a model and its whole ones do. With
+    ``kernel="linear"``, k is the inner product, and the map is xW + b. The target is left as it is.
 
     It is the method for replacing an embedding model: from a thousand pairs on it keeps more of the new model's
     neighbours than any linear map (docs/results/migration.md). Everything is chosen by the mean cosine of ŷ(x) and y
@@ -45,7 +45,7 @@ class KernelRidge(BaseAligner):
     ridge : float or "auto", default="auto"
         α, as a multiple of the mean eigenvalue of the kernel of the pairs.
     prior : {"auto", "zero", "identity"}, default="auto"
-        p: 0, or x itself, for which both sides need as many dimensions. ``"auto"`` tries both if it can.
+        p: 0, or x itself, cut or filled with zeros to the dimensions of the target. ``"auto"`` tries both.
     landmarks : int, default=2000
         At most this many pairs, drawn at random, are landmarks. Mapping a vector takes ``landmarks · (d1 + d2)``
         multiply-adds, a linear map d1 · d2.
@@ -123,7 +123,7 @@ class KernelRidge(BaseAligner):
         self.preprocess = preprocess
         self.random_state = random_state
 
-    def leave_out(self, X: NDArray, Y: NDArray) -> LeftOut:
+    def leave_out(self, X: NDArray[Any], Y: NDArray[Any]) -> LeftOut:
         """Fit on all rows, row i of X with row i of Y, and return what the map would be without one or two of them.
 
         Parameters
@@ -147,7 +147,9 @@ class KernelRidge(BaseAligner):
             self.landmarks_ = np.empty((0, d1), np.float32)
         problem = self._problem(X_s)
         steps()
-        best = max(self._solutions(problem, X_s, X_t), key=lambda solution: round(solution.cosine, 12))
+        # Where no prior is better, the first one, which assumes nothing.
+        solutions = (self._solution(problem, X_s, X_t, prior) for prior in self._priors())
+        best = max(solutions, key=lambda solution: round(solution.cosine, 12))
         self.prior_, self.ridge_, self.held_out_cosine_ = best.prior, best.ridge, best.cosine
         P = np.eye(d1, d2) if best.prior == "identity" else np.zeros((d1, d2))
         self.coefficients_ = np.empty((0, d2), np.float32)
@@ -159,16 +161,17 @@ class KernelRidge(BaseAligner):
         self._left_out = best.left_out
         steps()
 
-    def _solutions(self, problem: _Problem, X_s: NDArray, X_t: NDArray) -> Iterator[_Solution]:
-        priors = [self.prior] if self.prior != "auto" else ["zero", "identity"]
-        for prior in priors:
-            if prior == "identity" and X_s.shape[1] != X_t.shape[1]:
-                if self.prior == "auto":
-                    continue
-                raise FippError("prior='identity' needs as many dimensions on both sides: use prior='zero'")
-            penalties = _PENALTIES if self.ridge == "auto" else [float(self.ridge)]
-            base = X_s if prior == "identity" else np.zeros(1, np.float32)
-            yield problem.solve(X_t - base, X_t, penalties, prior)
+    def _priors(self) -> list[str]:
+        return ["zero", "identity"] if self.prior == "auto" else [self.prior]
+
+    def _solution(self, problem: _Problem, X_s: NDArray[Any], X_t: NDArray[Any], prior: str) -> _Solution:
+        penalties = _PENALTIES if self.ridge == "auto" else [float(self.ridge)]
+        rest = X_t
+        if prior == "identity":
+            shared = min(X_s.shape[1], X_t.shape[1])
+            rest = X_t.copy()
+            rest[:, :shared] -= X_s[:, :shared]
+        return problem.solve(rest, X_t, penalties, prior)
 
     def _problem(self, X_s: NDArray[np.float32]) -> _Problem:
         """Return the problem in features whose inner products are the kernel: Nyström's with few landmarks."""
@@ -333,14 +336,14 @@ class _Problem(NamedTuple):
         return cls(projected, np.square(projected).sum(axis=0), T @ V, mean @ V)
 
     @single_threaded_blas
-    def solve(self, R: NDArray, Y: NDArray, penalties: Sequence[float], prior: str) -> _Solution:
+    def solve(self, R: NDArray[Any], Y: NDArray[Any], penalties: Sequence[float], prior: str) -> _Solution:
         """Return the solution for the residuals R of a prior with the penalty under which left-out pairs fare best."""
         offset = R.mean(axis=0, dtype=np.float64)
         R = R - offset
         cross, scale = self.projected.T @ R, float(self.squared.mean()) if len(self.squared) else 0.0
         gold, squares = unit_rows(Y), np.square(self.projected)
 
-        def left_over(ridge: float) -> tuple[NDArray, NDArray, NDArray]:
+        def left_over(ridge: float) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
             shrunk = 1 / (self.squared + ridge * scale)
             W = cross * shrunk[:, None]
             return shrunk, W, R - self.projected @ W

@@ -85,18 +85,18 @@ class Local(WrappingAligner):
         if not len(self.anchors_):
             raise FippError("it has no pairs to correct by")
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         self._correct(self._inner().fit(X, Y, self.pairs_, progress=progress), X, Y)
 
     @classmethod
-    def correcting(cls, fitted: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> Self:
+    def correcting(cls, fitted: BaseAligner, X: NDArray[Any], Y: NDArray[Any], pairs: NDArray[np.int64]) -> Self:
         """Return the corrections of a fitted aligner, which may have been fitted on more than these pairs."""
         local = cls(clone(fitted))
         local._check(X, Y, pairs)
         local._correct(fitted, X, Y)
         return local
 
-    def _correct(self, fitted: BaseAligner, X: NDArray, Y: NDArray) -> None:
+    def _correct(self, fitted: BaseAligner, X: NDArray[Any], Y: NDArray[Any]) -> None:
         self.aligner_ = fitted
         self.anchors_ = unit_rows(fitted.transform(X[self.pairs_[:, 0]]))
         self.corrections_ = unit_rows(fitted.transform_target(Y[self.pairs_[:, 1]])) - self.anchors_

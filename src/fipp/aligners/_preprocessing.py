@@ -19,7 +19,7 @@ _LARGEST = 1e8
 
 # The preprocessing that aligners have in common, by its settings and by the array that it was fitted on, which is kept
 # as well, so that no other array can take its place in memory.
-_shared: ContextVar[dict[tuple[str, int], tuple[NDArray, Any]] | None] = ContextVar("_shared", default=None)
+_shared: ContextVar[dict[tuple[str, int], tuple[NDArray[Any], Any]] | None] = ContextVar("_shared", default=None)
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def shared_preprocessing() -> Iterator[None]:
         _shared.reset(token)
 
 
-def fit_preprocess(preprocess: Any, X: NDArray, name: str) -> Any:
+def fit_preprocess(preprocess: Any, X: NDArray[Any], name: str) -> Any:
     """Return the preprocessing that ``preprocess`` names, fitted to X; it is fitted once if it is shared."""
     shared, key = _shared.get(), (repr(preprocess), id(X))
     if shared is None or preprocess is None:
@@ -42,7 +42,7 @@ def fit_preprocess(preprocess: Any, X: NDArray, name: str) -> Any:
     return shared[key][1]
 
 
-def _fit_new(preprocess: Any, X: NDArray, name: str) -> Any:
+def _fit_new(preprocess: Any, X: NDArray[Any], name: str) -> Any:
     """Fit the preprocessing of one side; refuse vectors that it leaves too long for products in float32."""
     fitted = clone(make_preprocess(preprocess)).fit(X)
     if max(float(X.max()), -float(X.min())) > _LARGEST:

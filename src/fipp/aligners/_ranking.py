@@ -126,7 +126,7 @@ class Ranking(WrappingAligner):
         self.holdout = holdout
         self.random_state = random_state
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         steps = Steps(progress, 2 * self.n_steps + 1)
         self.n_steps_ = self._best_number_of_steps(X, Y, steps)
         self.aligner_ = self._start(X, Y, self.pairs_)
@@ -141,7 +141,7 @@ class Ranking(WrappingAligner):
         steps.finish()
 
     def refine(
-        self, fitted: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], steps: Sequence[int]
+        self, fitted: BaseAligner, X: NDArray[Any], Y: NDArray[Any], pairs: NDArray[np.int64], steps: Sequence[int]
     ) -> list[BaseAligner]:
         """Return copies of a fitted linear aligner, refined by each of several numbers of steps."""
         descent = self._descent(fitted, X, Y, pairs)
@@ -153,10 +153,10 @@ class Ranking(WrappingAligner):
                 self._fold(refined[-1], descent)
         return refined
 
-    def _start(self, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> BaseAligner:
+    def _start(self, X: NDArray[Any], Y: NDArray[Any], pairs: NDArray[np.int64]) -> BaseAligner:
         return self._inner().fit(X, Y, pairs)
 
-    def _descent(self, start: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> Descent:
+    def _descent(self, start: BaseAligner, X: NDArray[Any], Y: NDArray[Any], pairs: NDArray[np.int64]) -> Descent:
         _last_map(start)
         (rows_s, place_s), (rows_t, place_t) = (
             first_and(known, min(len(side), self.max_words)) for side, known in zip((X, Y), pairs.T, strict=True)
@@ -170,7 +170,7 @@ class Ranking(WrappingAligner):
         rng = np.random.default_rng(self.random_state)
         return Descent(words, self.n_neighbours, self.learning_rate, self.target == "mapped", rng)
 
-    def _best_number_of_steps(self, X: NDArray, Y: NDArray, steps: Steps) -> int:
+    def _best_number_of_steps(self, X: NDArray[Any], Y: NDArray[Any], steps: Steps) -> int:
         self.holdout_scores_ = np.empty(0)
         if self.holdout is None or self.n_steps == 0:
             return self.n_steps
@@ -208,7 +208,7 @@ class _HeldOutDescent:
     """The descent from a part of the pairs, and how well it does on the others."""
 
     def __init__(
-        self, ranking: Ranking, X: NDArray, Y: NDArray, known: NDArray[np.int64], held_out: NDArray[np.int64]
+        self, ranking: Ranking, X: NDArray[Any], Y: NDArray[Any], known: NDArray[np.int64], held_out: NDArray[np.int64]
     ) -> None:
         start = ranking._start(X, Y, known)
         self.descent = ranking._descent(start, X, Y, known)
@@ -301,7 +301,7 @@ class Contest(NamedTuple):
     near_sources: NDArray[np.int64]
 
 
-def relaxed_csls(S: NDArray, T: NDArray, contest: Contest) -> tuple[float, NDArray, NDArray]:
+def relaxed_csls(S: NDArray[Any], T: NDArray[Any], contest: Contest) -> tuple[float, NDArray[Any], NDArray[Any]]:
     r"""Return minus the mean CSLS of the pairs, with its gradients with respect to S and T.
 
     It is the mean over the pairs (i, j) of
@@ -329,11 +329,11 @@ def _table(rows: NDArray[np.int64], columns: NDArray[np.int64], values: Any, sha
 class MappedLoss(NamedTuple):
     """The ranking loss of a contest as a function of P and Q."""
 
-    Z: NDArray
-    T: NDArray
+    Z: NDArray[Any]
+    T: NDArray[Any]
     contest: Contest
 
-    def __call__(self, P: NDArray[np.float64], Q: NDArray[np.float64]) -> tuple[float, NDArray, NDArray]:
+    def __call__(self, P: NDArray[np.float64], Q: NDArray[np.float64]) -> tuple[float, NDArray[Any], NDArray[Any]]:
         """Return the loss at P and Q, and its gradients."""
         (S, source_lengths), (T, target_lengths) = _unit(matmul_blocks(self.Z, P)), _unit(matmul_blocks(self.T, Q))
         value, by_S, by_T = relaxed_csls(S, T, self.contest)
@@ -341,17 +341,17 @@ class MappedLoss(NamedTuple):
         return value, by_P, cross_products(self.T, _before_unit(by_T, T, target_lengths))
 
 
-def _unit(X: NDArray) -> tuple[NDArray, NDArray]:
+def _unit(X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return rows at unit length, and the lengths that they had."""
     lengths = np.sqrt(np.einsum("ij,ij->i", X, X))[:, None]
     lengths[lengths == 0] = 1
     return X / lengths, lengths
 
 
-def _before_unit(gradient: NDArray, unit: NDArray, lengths: NDArray) -> NDArray:
+def _before_unit(gradient: NDArray[Any], unit: NDArray[Any], lengths: NDArray[Any]) -> NDArray[Any]:
     """Return the gradient with respect to rows, given that with respect to the rows at unit length."""
     along = np.einsum("ij,ij->i", gradient, unit)[:, None]
-    back: NDArray = (gradient - along * unit) / lengths
+    back: NDArray[Any] = (gradient - along * unit) / lengths
     return back
 
 

@@ -360,7 +360,9 @@ class ResidualMLP(BaseAligner):
             self.loss, self.learning_rate, self.weight_decay, self.dropout, self.batch_size, self.random_state
         )
 
-    def _choose(self, seed: tuple[NDArray, NDArray], held_out: tuple[NDArray, NDArray], steps: Steps) -> None:
+    def _choose(
+        self, seed: tuple[NDArray[Any], NDArray[Any]], held_out: tuple[NDArray[Any], NDArray[Any]], steps: Steps
+    ) -> None:
         """Choose the number of passes on held-out pairs."""
 
         def loss_of(network: ResidualNetwork) -> float:

@@ -148,7 +148,7 @@ class SelfLearning(WrappingAligner):
         self._guessing, self._starts = aligner, starts
         return self
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         aligner = self._inner()
         learner = Learner(X, Y, self.pairs_, aligner, self.learned_weight, self.weighting, self.n_neighbours)
         rounds = plan(self.pairs_, X, Y, self.max_words, self.n_iterations)
@@ -202,7 +202,7 @@ class Round(NamedTuple):
     rotation: bool
 
 
-def plan(pairs: NDArray[np.int64], X: NDArray, Y: NDArray, max_words: int, n_iterations: int) -> list[Round]:
+def plan(pairs: NDArray[np.int64], X: NDArray[Any], Y: NDArray[Any], max_words: int, n_iterations: int) -> list[Round]:
     """Return the rounds, with fewer words in the first of several; a small seed adds rounds with fewer words still.
 
     Examples
@@ -247,8 +247,8 @@ class Learner:
     ``weight``, ``weighting`` and ``n_neighbours`` are those of `SelfLearning`.
     """
 
-    X: NDArray
-    Y: NDArray
+    X: NDArray[Any]
+    Y: NDArray[Any]
     known: NDArray[np.int64]
     aligner: BaseAligner
     weight: float = 1.0
@@ -298,7 +298,7 @@ class Learner:
         return FoundPairs(found.pairs[fresh], found.scores[fresh])
 
 
-def confidence(csls: NDArray) -> NDArray[np.float64]:
+def confidence(csls: NDArray[Any]) -> NDArray[np.float64]:
     """Return how far each found pair can be trusted, the square of its rank by CSLS, scaled to a mean of 1.
 
     Of the words that choose each other, the nearest are translations several times as often as the others.
@@ -313,7 +313,7 @@ def confidence(csls: NDArray) -> NDArray[np.float64]:
 
 
 def chance_consistency(
-    X: NDArray, Y: NDArray, aligner: BaseAligner, rounds: Sequence[Round], *, progress: Progress | None = None
+    X: NDArray[Any], Y: NDArray[Any], aligner: BaseAligner, rounds: Sequence[Round], *, progress: Progress | None = None
 ) -> float:
     """Return the `consistency` of the pairs that self-learning finds from random ones, where only chance is at work."""
     learner = Learner(X, Y, NO_PAIRS, aligner)
@@ -323,7 +323,7 @@ def chance_consistency(
         return consistency(X, Y, found.pairs, aligner, rounds[-1].max_words)
 
 
-def random_pairs(X: NDArray, Y: NDArray, random_state: int = 0) -> NDArray[np.int64]:
+def random_pairs(X: NDArray[Any], Y: NDArray[Any], random_state: int = 0) -> NDArray[np.int64]:
     """Pair the first words of either side at random."""
     max_words = min(_CHANCE_WORDS, len(X), len(Y))
     return np.stack([np.arange(max_words), np.random.default_rng(random_state).permutation(max_words)], axis=1)

@@ -59,7 +59,7 @@ def register(*classes: type) -> None:
     _CLASSES[_ALIGNER].update({cls.__name__: cls for cls in classes})
 
 
-def to_state(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
+def to_state(estimator: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return what an aligner, a transformer of fipp or a pipeline of such transformers holds.
 
     This is a dictionary of fitted arrays, with the names of those of nested estimators joined by dots, and a
@@ -109,9 +109,9 @@ def _described_setting(value: Any) -> Any:
     raise FippError(f"a model with the setting {value!r} cannot be saved: {_OWN_ONLY}")
 
 
-def _fitted(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
+def _fitted(estimator: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the fitted attributes: arrays, and everything else that JSON can hold."""
-    arrays: dict[str, NDArray] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     fitted: dict[str, Any] = {}
     for attribute, value in vars(estimator).items():
         if not attribute.endswith("_") or attribute.startswith("_"):
@@ -130,7 +130,7 @@ def _fitted(estimator: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
     return arrays, fitted
 
 
-def to_model(aligner: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
+def to_model(aligner: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return the tensors and the header of a model file for a fitted aligner, after checking that it can be loaded."""
     arrays, description = to_state(aligner)
     try:
@@ -141,7 +141,7 @@ def to_model(aligner: Any) -> tuple[dict[str, NDArray], dict[str, Any]]:
     return tensors, {"version": __version__, _ALIGNER: description}
 
 
-def from_model(tensors: Mapping[str, NDArray], header: Mapping[str, Any], path: str | os.PathLike[str]) -> Any:
+def from_model(tensors: Mapping[str, NDArray[Any]], header: Mapping[str, Any], path: str | os.PathLike[str]) -> Any:
     """Return the aligner of a model file, checked; what belongs to the words beside it is left alone.
 
     Examples
@@ -159,7 +159,7 @@ def from_model(tensors: Mapping[str, NDArray], header: Mapping[str, Any], path: 
         raise FippError(f"{path} is damaged, or was written by a newer fipp: {mismatch}") from None
 
 
-def from_state(arrays: Mapping[str, NDArray], description: Mapping[str, Any]) -> Any:
+def from_state(arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]) -> Any:
     """Return the estimator that `to_state` took apart; raise a `MismatchError` if anything is not as it was declared.
 
     Examples
@@ -180,7 +180,7 @@ class _Restoring:
         self._left = _MOST_ESTIMATORS
 
     def restore(
-        self, arrays: Mapping[str, NDArray], description: Any, kind: str, owner: str, depth: int = 0
+        self, arrays: Mapping[str, NDArray[Any]], description: Any, kind: str, owner: str, depth: int = 0
     ) -> tuple[Any, Sizes]:
         """Return a fitted estimator and its sizes; nothing is set that was not declared and checked."""
         if _is_pipeline(description, kind):
@@ -214,7 +214,7 @@ class _Restoring:
         return estimator, sizes
 
     def _restore_pipeline(
-        self, arrays: Mapping[str, NDArray], description: Mapping[str, Any], owner: str, depth: int
+        self, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any], owner: str, depth: int
     ) -> tuple[Pipeline, Sizes]:
         steps, sizes = [], Sizes()
         described = self._steps(description, owner, depth)
@@ -273,7 +273,7 @@ class _Restoring:
             )
 
 
-def below(arrays: Mapping[str, NDArray], prefix: str) -> dict[str, NDArray]:
+def below(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
     """Return the arrays whose names begin with ``prefix`` and a dot, under the rest of their names."""
     start = f"{prefix}."
     return {name[len(start) :]: array for name, array in arrays.items() if name.startswith(start)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class PairCosines(NamedTuple):
         return below
 
 
-def pair_cosines(X: NDArray, Y: NDArray, pairs: NDArray[np.int64]) -> PairCosines:
+def pair_cosines(X: NDArray[Any], Y: NDArray[Any], pairs: NDArray[np.int64]) -> PairCosines:
     """Compare each known pair with chance under a spectral map of the pairs of other source words.
 
     Examples

@@ -162,7 +162,7 @@ class Unsupervised(WrappingAligner):
         check_is_fitted(self)
         return _DESCRIBED[self.start_].format(self.n_guesses_)
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         rows, target_rows = rows_with_vectors(X, "source"), rows_with_vectors(Y, "target")
         _check_differences(X[rows[0]], (X[row] for row in rows), "source")
         _check_differences(Y[target_rows[0]], (Y[row] for row in target_rows), "target")
@@ -223,7 +223,7 @@ class Unsupervised(WrappingAligner):
             "run may take another one"
         )
 
-    def _starts(self, X: NDArray, Y: NDArray, guesses: NDArray[np.int64]) -> Starts:
+    def _starts(self, X: NDArray[Any], Y: NDArray[Any], guesses: NDArray[np.int64]) -> Starts:
         """Return the starts to try, those that take the longest last."""
         starts: dict[str, Callable[[], NDArray[np.int64]]] = {
             "spelling": lambda: guesses,
@@ -253,7 +253,7 @@ class StartScore(NamedTuple):
         return {"start": self.start, "pairs": self.n_pairs, "consistency": round(self.consistency, 6)}
 
 
-def _check_differences(first: NDArray, vectors: Iterable[NDArray], side: Literal["source", "target"]) -> None:
+def _check_differences(first: NDArray[Any], vectors: Iterable[NDArray[Any]], side: Literal["source", "target"]) -> None:
     """Refuse vectors that are all the same: preprocessing leaves only rounding errors of them, which say nothing."""
     if not any((vector != first).any() for vector in vectors):
         raise FippError(
@@ -282,7 +282,7 @@ def _failure(tried: Sequence[StartScore], chance: float, margin: float, n_guesse
     )
 
 
-def by_similarities(X: NDArray, Y: NDArray) -> NDArray[np.int64]:
+def by_similarities(X: NDArray[Any], Y: NDArray[Any]) -> NDArray[np.int64]:
     """Pair words whose similarities to the other words of their language are distributed alike.
 
     Examples
@@ -301,7 +301,7 @@ def can_couple() -> bool:
     return find_spec("ot") is not None
 
 
-def by_coupling(X: NDArray, Y: NDArray) -> NDArray[np.int64]:
+def by_coupling(X: NDArray[Any], Y: NDArray[Any]) -> NDArray[np.int64]:
     """Pair words that a Gromov-Wasserstein coupling brings together; none if it cannot be computed."""
     max_words = max(2, min(_COUPLED_WORDS, len(X), len(Y)))
     with warnings.catch_warnings(action="ignore", category=FippWarning):

@@ -37,7 +37,7 @@ class WrappingAligner(BaseAligner):
         inner, n_known = self.aligner_, len(self.pairs_) - len(self.left_out_pairs_)
         return np.concatenate([inner.pairs_[n_known:], inner.induced_pairs_])
 
-    def _fit_preprocess(self, X: NDArray, name: str) -> Any:
+    def _fit_preprocess(self, X: NDArray[Any], name: str) -> Any:
         """Leave vectors unchanged: ``aligner_`` has its own preprocessing."""
         return make_preprocess(None).fit(X)
 

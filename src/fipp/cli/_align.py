@@ -72,8 +72,9 @@ def align(
 ) -> None:
     """Learn the map from SRC to TGT from known pairs and write it to MODEL.
 
-    Words are found whatever their case. Pairs with a word that has no vector are counted and left out. Without --dict,
-    the pairs are guessed from words spelled alike; if that fails, no model is written.
+    Words are looked up as they are spelled, and then regardless of case. Pairs with a word that has no vector are
+    counted and left out. Without --dict, the pairs are guessed from words spelled alike; if that fails, no model is
+    written.
     """
     report = _console.Reporter(quiet or as_json)
     aligner = _arguments.make_aligner(method, _arguments.parse_settings(settings, random_state), max_memory)

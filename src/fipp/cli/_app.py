@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -105,22 +106,30 @@ def _show_warning(message: Warning | str, *where: Any, **options: Any) -> None:
     _console.warn(" ".join(str(message).split()))
 
 
-class _PlainFlags:
-    """Leaves the type ``<bool>`` out of the help of options that take no value."""
+class _PlainHelp:
+    """Shows arguments by name alone (``SRC``, not ``{SRC}  <path>``), and options that take no value without a type."""
 
     def get_params(self, ctx: Any) -> Any:  # typer has changed the type of a context before
         params = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
-            if getattr(param, "is_flag", False):
+            if param.param_type_name == "argument":
+                param.display_type = lambda ctx: ""
+                param.get_usage_pieces = partial(_usage, param)
+            elif getattr(param, "is_flag", False):
                 param.metavar = ""
         return params
 
 
-class _Command(_PlainFlags, TyperCommand):
+def _usage(argument: Any, ctx: Any) -> list[str]:
+    name = argument.metavar or argument.name.upper()
+    return [(name if argument.required else f"[{name}]") + ("..." if argument.nargs != 1 else "")]
+
+
+class _Command(_PlainHelp, TyperCommand):
     pass
 
 
-class _Group(_PlainFlags, TyperGroup):
+class _Group(_PlainHelp, TyperGroup):
     pass
 
 

@@ -270,8 +270,8 @@ def induce(
         float | None,
         Option(
             metavar="P",
-            help="Keep as many pairs as this estimated share of right ones allows, such as 0.9. By default, pairs are "
-            "kept that are more likely right than wrong.",
+            help="Keep as many pairs as this estimated share of right ones allows, such as 0.9. By default, keep "
+            "the pairs that are more likely right than wrong.",
         ),
     ] = None,
     limit: _arguments.Limit = None,

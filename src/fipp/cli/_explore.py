@@ -50,8 +50,9 @@ def explore(
 ) -> None:
     """Explore a model in the browser: type a word and see its translations, both ways, by cosine and by CSLS.
 
-    The page shows neighbours, a map, and the seed pairs nearby with what FIPP's filter kept of them. Mark seed pairs as
-    wrong, add or correct some, learn the model again, and see how the score changes; everything can be undone.
+    The page shows neighbours, a map, and the seed pairs nearby with the share that FIPP's filter kept of each. Mark
+    seed pairs as wrong, add or correct some, learn the model again, and see how the score changes; everything can
+    be undone.
 
     The page needs no network. /api/openapi.json describes its JSON API. Ctrl-C ends it.
     """

@@ -79,7 +79,7 @@ def suspects(
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Name the pairs of a dictionary that look wrong, worst first, and estimate how many are.
+    """List the pairs of a dictionary that look wrong, worst first, and estimate how many are wrong.
 
     A pair is suspicious if its words are no nearer to each other than words paired by chance, under a map that was
     learned from the other pairs. Some suspicious pairs are right, such as rare words and loose translations.
@@ -225,8 +225,8 @@ def cognates(
 
 
 def cldr(
-    source: Annotated[str, Argument(metavar="LANG", help="Source language, such as en, pt-BR or zh-Hant.")],
-    target: Annotated[str, Argument(metavar="LANG", help="Target language.")],
+    source: Annotated[str, Argument(metavar="SOURCE_LANG", help="Source language, such as en, pt-BR or zh-Hant.")],
+    target: Annotated[str, Argument(metavar="TARGET_LANG", help="Target language.")],
     output: _Output,
     kinds: Annotated[
         str | None,

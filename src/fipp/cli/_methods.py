@@ -135,7 +135,8 @@ def tune(
         Option(
             metavar="NAME=A,B,…",
             help="Values of a setting to try, such as epsilon=0.05,0.1,none or preprocess=isotropic:1,isotropic:2; "
-            "repeatable. Without it, the grid of the method: for fipp, ε from 0.01 to 0.15 and λ from 0.25 to 1.25.",
+            "repeatable. Without it, the method's own grid is tried: for fipp, ε from 0.01 to 0.15 and λ from 0.25 to "
+            "1.25.",
         ),
     ] = None,
     settings: _arguments.Settings = None,

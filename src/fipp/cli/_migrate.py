@@ -18,13 +18,15 @@ _Old = Annotated[
     Path,
     Argument(
         metavar="OLD",
-        help="Items by the old model: Parquet, Arrow, a folder of Parquet files, or .npy. Without NEW, a table "
-        "with the columns [bold]old[/bold] and [bold]new[/bold].",
+        help="Items embedded by the old model: Parquet, Arrow, a folder of Parquet files, or .npy. Without NEW, a "
+        "table with the columns [bold]old[/bold] and [bold]new[/bold].",
     ),
 ]
 _New = Annotated[
     Path | None,
-    Argument(metavar="NEW", help="The same items by the new model, matched by id, or by position without ids."),
+    Argument(
+        metavar="NEW", help="The same items embedded by the new model, matched by id, or by position without ids."
+    ),
 ]
 _Queries = Annotated[
     Path | None,
@@ -138,7 +140,7 @@ def export(
 
     Scaling to unit length before the map, and to the length of the other model's vectors after it, is included. ONNX
     has the input [bold]vectors[/bold] and the output [bold]mapped[/bold], one vector per row. Neither format checks
-    whether vectors are of the right model.
+    whether vectors come from the right model.
     """
     from fipp.migrate import Migration
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Exit, Option
 
 from fipp.cli import _arguments, _console
+from fipp.exceptions import FippError
 
 if TYPE_CHECKING:
     from fipp.migrate import Conversion
@@ -27,7 +28,10 @@ _Sink = Annotated[
         help="Where to write: a folder, or whatever SOURCE can be, of the same kind or another. It must not exist yet.",
     ),
 ]
-_Converted = Annotated[str, Argument(metavar="SINK", help="Where the conversion writes, or has written.")]
+_Converted = Annotated[
+    str,
+    Argument(metavar="SINK", help="The converted collection, as it was named for [bold]fipp migrate convert[/bold]."),
+]
 _Manifest = Annotated[
     Path | None,
     Option(
@@ -45,15 +49,15 @@ def demo(
     folder: Annotated[Path, Argument(metavar="DIR", help="The folder to write to.")],
     items: Annotated[int, Option("--items", metavar="N", min=1, help="How many items.")] = 50_000,
     embed: Annotated[
-        bool, Option("--embed", help="Embed the sample in DIR by the new model, instead of making a collection.")
+        bool, Option("--embed", help="Embed the sample in DIR with the new model instead of making a collection.")
     ] = False,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Make a collection to try a migration on, with vectors of a made-up old model in Parquet files.
+    """Make up a collection to try a migration on: Parquet files with vectors of an old model.
 
     With --embed, DIR is a folder that [bold]fipp migrate sample[/bold] wrote for such a collection. A made-up new model
-    embeds the sample, as your own would do otherwise, and DIR/queries.parquet has queries whose answers are known.
+    embeds the sample, as your own model would otherwise do, and DIR/queries.parquet gets queries with known answers.
     """
     from fipp.datasets import embed_sample, make_collection
 
@@ -116,7 +120,7 @@ def convert(
         str,
         Option(
             metavar="float32|float16|int8",
-            help="What numbers become; int8 adds a column with the scale of each vector.",
+            help="Type of the converted numbers; int8 adds a column with the scale of each vector.",
         ),
     ] = "float32",
     fragment_rows: Annotated[
@@ -130,8 +134,9 @@ def convert(
     """Convert the vectors of a collection of any size; all other columns stay as they are, in the same order.
 
     Rows are read, converted and written fragment by fragment, in constant memory, on all cores. SOURCE is never
-    changed, and SINK appears when it is complete. After an interruption, [bold]fipp migrate resume SINK[/bold] goes
-    on. Rows that change meanwhile are noticed and converted again. With --dask, all workers must see the same files.
+    changed, and SINK appears when it is complete. To continue after an interruption, run [bold]fipp migrate resume
+    SINK[/bold]. Rows that change during the conversion are noticed and converted again. With --dask, all workers
+    must see the same files.
 
     Passwords and keys are taken from the environment (PGPASSWORD, QDRANT_API_KEY) or from the database's own
     configuration, never from the command line. Qdrant gets the converted column as its only vector, unless an empty
@@ -152,32 +157,40 @@ def resume(
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Go on with a conversion that was interrupted; its result is the same as without the interruption."""
+    """Resume a conversion that was interrupted; the result is the same as without the interruption."""
     from fipp import migrate
 
     _run(migrate.Conversion.load(sink, manifest=manifest), dask, as_json, quiet)
 
 
 def _run(conversion: Conversion, dask: str | None, as_json: bool, quiet: bool) -> None:
+    from fipp.io import counted
+
     report = _console.Reporter(quiet or as_json)
     manifest = conversion.manifest
     left = manifest.total - manifest.rows
     report.note(f"{manifest.source}: {manifest.total:,} rows, of which {left:,} are to be converted")
     _console.written.append(f"a part of {manifest.sink} (`fipp migrate resume` goes on)")
-    with _arguments.cluster(dask), report.progress("converting") as progress:
-        conversion.run(progress)
+    try:
+        with _arguments.cluster(dask), report.progress("converting") as progress:
+            conversion.run(progress)
+    except FippError:
+        if manifest.rows and manifest.state == "converting":
+            report.note(f"{counted(manifest.rows, 'row')} are done: `fipp migrate resume {manifest.sink}` goes on")
+        raise
     _console.written[-1] = manifest.sink
     if as_json:
         _console.show_json(manifest.status())
         return
     rate = manifest.status()["rows_per_second"]
     _console.show(
-        f"{manifest.sink}: {manifest.rows:,} rows in {len(manifest.fragments):,} fragments, {rate:,.0f} rows/s"
+        f"{manifest.sink}: {counted(manifest.rows, 'row')} in {counted(len(manifest.fragments), 'fragment')}, "
+        f"{rate:,.0f} rows/s"
     )
 
 
 def status(sink: _Converted, manifest: _Manifest = None, as_json: _arguments.Json = False) -> None:
-    """Show how far a conversion is, also while it runs."""
+    """Show the progress of a conversion, even while it runs."""
     from fipp.migrate import Manifest, manifest_path
 
     found = Manifest.load(manifest or manifest_path(sink)).status()
@@ -197,8 +210,8 @@ def verify(
         Path | None,
         Option(
             metavar="FILE",
-            help="Some items embedded by the new model, with their ids, best not those that the map was fitted on: "
-            "recall is measured on them.",
+            help="Items embedded by the new model, with their ids, to measure recall on; preferably not those that the "
+            "map was fitted on.",
         ),
     ] = None,
     manifest: _Manifest = None,
@@ -206,7 +219,7 @@ def verify(
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Verify a finished conversion: the counts of rows, checksums, and a sample of rows converted again.
+    """Verify a finished conversion: row counts, checksums, and a sample of rows converted again.
 
     The exit code is 2 if anything is not as it should be.
     """
@@ -244,7 +257,7 @@ def switch(
     ],
     manifest: _Manifest = None,
 ) -> None:
-    """Let NAME mean the converted collection, in one step."""
+    """Point NAME at the converted collection, in one step."""
     from fipp import migrate
 
     conversion = migrate.Conversion.load(sink, manifest=manifest)
@@ -257,7 +270,7 @@ def rollback(
     manifest: _Manifest = None,
     delete: Annotated[bool, Option("--delete", help="Remove the converted collection, finished or not.")] = False,
 ) -> None:
-    """Let the name that was switched mean what it meant before; the converted collection stays unless --delete."""
+    """Undo a switch: NAME means again what it meant before. The converted collection stays unless --delete."""
     from fipp import migrate
 
     conversion = migrate.Conversion.load(sink, manifest=manifest)

@@ -33,8 +33,9 @@ def report(
 ) -> None:
     """Write a page about a model that a colleague can read: scores, a map, figures, and seed pairs that look wrong.
 
-    The page is one file that loads nothing, works in light and dark, on paper and without scripts. Scores stand beside
-    those of Procrustes and of FIPP as published, which are fitted on the same seed pairs.
+    The page is a single file that loads nothing from the network. It can be printed and needs no scripts, and it
+    follows the light or dark mode of your system. Scores are shown beside those of Procrustes and of FIPP as
+    published, which are fitted on the same seed pairs.
     """
     from fipp.report import check_figures, write_report
 
@@ -66,13 +67,13 @@ def plot(
     retrieval: _arguments.Retrieval = "nn",
     names: _arguments.Names = None,
     narrow: Annotated[
-        bool, Option("--narrow", help="As wide as one column of a journal with two, instead of the page.")
+        bool, Option("--narrow", help="Make it as wide as one column of a two-column page, not the whole page.")
     ] = False,
     show_list: Annotated[bool, Option("--list", help="List the figures, and write none.")] = False,
     limit: _arguments.Limit = None,
     quiet: _arguments.Quiet = False,
 ) -> None:
-    """Draw one figure of the report for a paper or a talk: PDF, PNG or SVG, in colours that all can tell apart."""
+    """Draw one figure of the report for a paper or a talk: PDF, PNG or SVG, in colours that everyone can tell apart."""
     from fipp.report import FIGURES, check_figure, check_figures
     from fipp.report import plot as draw
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LEVEL = 0.95
 
 _Methods = Annotated[
-    str | None, Option(metavar="NAME,…", help="Only these methods; none takes the vectors as they are.")
+    str | None, Option(metavar="NAME,…", help="Only these methods; none uses the vectors as they are.")
 ]
 _Sample = Annotated[
     int | None, Option(metavar="N", min=2, help="Train on N texts, drawn at random.", show_default="all")
@@ -83,8 +83,8 @@ def xling(
 ) -> None:
     """Run the experiments on bilingual lexicon induction for the languages in two folders.
 
-    The paper's figures stand beside ours. They are for fastText vectors of Wikipedia: with other vectors, compare
-    differences, not levels.
+    The paper's figures are shown beside ours. They are for fastText vectors trained on Wikipedia: with other
+    vectors, compare differences, not levels.
     """
     from dataclasses import asdict
 
@@ -179,8 +179,8 @@ def documents(
 ) -> None:
     """Train a topic classifier on TED talks in one language and test it in another (TED-CLDC, section 5.2).
 
-    The paper's F1 stands beside ours. It is for fastText vectors of Wikipedia: with other vectors, compare differences,
-    not levels.
+    The paper's F1 is shown beside ours. It is for fastText vectors trained on Wikipedia: with other vectors,
+    compare differences, not levels.
     """
     from fipp.tasks import DocumentCorpus, load_ted, transfer
 
@@ -218,8 +218,8 @@ def inference(
 ) -> None:
     """Train ESIM on English sentence pairs (MultiNLI) and test it in another language (XNLI, section 5.2).
 
-    The paper's accuracy stands beside ours. It is for fastText vectors of Wikipedia: with other vectors, compare
-    differences, not levels.
+    The paper's accuracy is shown beside ours. It is for fastText vectors trained on Wikipedia: with other vectors,
+    compare differences, not levels.
     """
     from fipp.tasks import InferenceCorpus, load_nli, transfer
 
@@ -352,8 +352,8 @@ def words(
 ) -> None:
     """Measure word similarity within each language, before and after alignment, and across the two (appendix D.3).
 
-    The paper asks whether alignment harms English. Its figures, for fastText vectors aligned to Turkish, stand beside
-    those of the same English sets.
+    The paper asks whether alignment harms English. Its figures, for fastText vectors aligned to Turkish, are shown
+    beside those of the same English sets.
     """
     from fipp.evaluate import load_similarity
     from fipp.tasks import NOT_ALIGNED, check_methods, each_method

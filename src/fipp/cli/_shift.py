@@ -20,7 +20,9 @@ def shift(
     old: Annotated[Path, Argument(metavar="OLD", help=f"Vectors, {_arguments.ANY_FORMAT}")],
     new: Annotated[Path, Argument(metavar="NEW", help="Vectors of the same items by another model, corpus or time.")],
     number: Annotated[int, Option("-n", metavar="N", min=1, help="How many items to show.")] = 20,
-    neighbours: Annotated[int, Option("-k", metavar="K", min=1, help="Neighbours in either space.")] = 15,
+    neighbours: Annotated[
+        int, Option("-k", metavar="K", min=1, help="Number of neighbours compared in each space.")
+    ] = 15,
     null: Annotated[
         tuple[Path, Path] | None,
         Option(

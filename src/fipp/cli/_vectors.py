@@ -200,7 +200,7 @@ def transform(
 
     They need not be the vectors that the model was learned from, but they must come from the same embedding. IN is
     never overwritten. From one table (Parquet, Arrow, Feather) to another, all columns and rows are kept;
-    [bold]fipp migrate convert[/bold] does the same for collections of any size, and resumes.
+    [bold]fipp migrate convert[/bold] does the same for collections of any size, and can be resumed.
     """
     report = _console.Reporter(quiet)
     _check_output(output, model, vectors)
@@ -278,7 +278,7 @@ def download(
         str | None,
         Option(metavar="SIZE", help="Refuse larger files.", show_default="twice the known size, or 64GiB"),
     ] = None,
-    force: Annotated[bool, Option("--force", help="Download files again that are already there.")] = False,
+    force: Annotated[bool, Option("--force", help="Download files again even if they are already there.")] = False,
     no_verify: Annotated[bool, Option("--no-verify", help="Do not verify checksums.")] = False,
     as_json: _arguments.Json = False,
     quiet: _arguments.Quiet = False,

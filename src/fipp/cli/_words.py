@@ -64,7 +64,7 @@ def analogies(
     files: Annotated[
         list[Path], Argument(metavar="FILE", help="Four words per line; a line ': name' begins a section.")
     ],
-    method: Annotated[str, Option(metavar="3cosadd|3cosmul", help="What the answer maximises.")] = "3cosadd",
+    method: Annotated[str, Option(metavar="3cosadd|3cosmul", help="The score that the answer maximises.")] = "3cosadd",
     model: _Model = None,
     target: _Target = False,
     across: Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +73,8 @@ class Induction(NamedTuple):
 
 def induce_pairs(
     aligner: BaseAligner,
-    X: NDArray,
-    Y: NDArray,
+    X: NDArray[Any],
+    Y: NDArray[Any],
     *,
     folds: int = 5,
     random_state: int = 0,
@@ -172,7 +172,9 @@ def induce(
     return Induction(lexicon, expected, len(everything.rows), everything.n_judged)
 
 
-def _mutual(aligner: BaseAligner, X: NDArray, Y: NDArray, max_memory: int | float | str | None) -> MutualNeighbours:
+def _mutual(
+    aligner: BaseAligner, X: NDArray[Any], Y: NDArray[Any], max_memory: int | float | str | None
+) -> MutualNeighbours:
     mapped = aligner.transform(X), aligner.transform_target(Y)
     return mutual_neighbours(*mapped, retrieval="csls", max_memory=max_memory)
 

@@ -20,8 +20,8 @@ from fipp.retrieve import check_count, check_retrieval, mutual_neighbours
 
 def self_evaluate(
     aligner: BaseAligner,
-    X: NDArray,
-    Y: NDArray,
+    X: NDArray[Any],
+    Y: NDArray[Any],
     *,
     folds: int = 5,
     words: int = 5000,
@@ -112,7 +112,7 @@ def given_pairs(aligner: BaseAligner, n: int, m: int) -> NDArray[np.int64]:
 
 
 def refits(
-    aligner: BaseAligner, X: NDArray, Y: NDArray, pairs: NDArray[np.int64], parts: list[NDArray[np.bool_]]
+    aligner: BaseAligner, X: NDArray[Any], Y: NDArray[Any], pairs: NDArray[np.int64], parts: list[NDArray[np.bool_]]
 ) -> Iterator[tuple[BaseAligner, NDArray[np.int64]]]:
     """Fit a copy of the aligner without each part of the pairs in turn; yield it with the pairs held out."""
     for held_out in parts:

@@ -182,7 +182,7 @@ def _measure(old: Vectors, new: Vectors, k: int, max_words: int, rng: np.random.
     return _Measured(words, (first, second), change, noise)
 
 
-def _shared(old: Vectors, new: Vectors, max_words: int) -> tuple[list[str], tuple[NDArray, NDArray]]:
+def _shared(old: Vectors, new: Vectors, max_words: int) -> tuple[list[str], tuple[NDArray[Any], NDArray[Any]]]:
     """Return the shared words in the order of frequency, and their unit vectors on both sides."""
     there = {word: row for row, word in enumerate(new.words)}
     pairs = [(row, there[word]) for row, word in enumerate(old.words) if word in there]
@@ -212,7 +212,7 @@ def _scale(X: NDArray[np.float32], rng: np.random.Generator) -> tuple[float, flo
     return float(cosines.mean()), max(float(cosines.std()), 1e-9)
 
 
-def _distance(A: NDArray, B: NDArray) -> NDArray[np.float64]:
+def _distance(A: NDArray[Any], B: NDArray[Any]) -> NDArray[np.float64]:
     """Return 1 − cosine of each row of A with the same row of B."""
     lengths = np.linalg.norm(A, axis=1) * np.linalg.norm(B, axis=1)
     return np.asarray(1 - np.einsum("ij,ij->i", A, B) / np.maximum(lengths, 1e-12), np.float64)

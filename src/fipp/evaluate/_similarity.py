@@ -296,7 +296,7 @@ def _agreement(first: Side, second: Side, items: SimilarityItems) -> SimilarityR
     return SimilarityResult(spearman, pearson, int(found.sum()), len(listed))
 
 
-def _cosines(first: NDArray, second: NDArray) -> NDArray[np.float64]:
+def _cosines(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
     """Return the cosine of each row with the same row of the other; 0 if one of them is zero."""
     first, second = (_of_largest_1(rows.astype(np.float64)) for rows in (first, second))
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)

@@ -288,8 +288,8 @@ def tune_arrays(
 
 
 def _choose(
-    X: NDArray,
-    Y: NDArray,
+    X: NDArray[Any],
+    Y: NDArray[Any],
     pairs: NDArray[np.int64],
     method: str | BaseAligner,
     n_further_steps: int,

@@ -15,10 +15,10 @@ from fipp._optional import require
 from fipp.exceptions import FippError
 from fipp.linalg._parallel import one_torch_thread
 
-Multiply = Callable[[NDArray, NDArray, "NDArray | None"], NDArray]
+Multiply = Callable[[NDArray[Any], NDArray[Any], "NDArray[Any] | None"], NDArray[Any]]
 
 
-def product(A: NDArray, B: NDArray, out: NDArray | None = None) -> NDArray:
+def product(A: NDArray[Any], B: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
     """Return A B, which is also written to ``out`` if given: by numpy, or where `use_device` says.
 
     This is the one place for the products of Gram tiles, searches and maps. Only float32 leaves the processor: few
@@ -26,7 +26,7 @@ def product(A: NDArray, B: NDArray, out: NDArray | None = None) -> NDArray:
     """
     multiply = _chosen()
     if multiply is None or A.dtype != np.float32 or B.dtype != np.float32:
-        result: NDArray = np.matmul(A, B, out=out)
+        result: NDArray[Any] = np.matmul(A, B, out=out)
         return result
     return multiply(A, B, out)
 
@@ -100,15 +100,15 @@ def _by_torch(device: str, settings: ExitStack) -> Multiply:
     if place.type == "cpu":
         settings.enter_context(one_torch_thread(torch))
 
-    def sent(array: NDArray) -> Any:
+    def sent(array: NDArray[Any]) -> Any:
         # Torch warns of memory that it may not write to, such as that of a mapped file, and has no negative strides.
         fits = array.flags.writeable and min(array.strides) >= 0
         return torch.from_numpy(array if fits else array.copy()).to(place)
 
-    def multiply(A: NDArray, B: NDArray, out: NDArray | None) -> NDArray:
+    def multiply(A: NDArray[Any], B: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
         result = torch.matmul(sent(A), sent(B))
         if out is None:
-            found: NDArray = result.cpu().numpy()
+            found: NDArray[Any] = result.cpu().numpy()
             return found
         torch.from_numpy(out).copy_(result)
         return out

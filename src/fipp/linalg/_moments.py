@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ def row_blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
         yield slice(start, min(start + size, n_rows))
 
 
-def map_rows(function: Callable[[NDArray], NDArray], X: NDArray, n_columns: int) -> NDArray[np.float32]:
+def map_rows(function: Callable[[NDArray[Any]], NDArray[Any]], X: NDArray[Any], n_columns: int) -> NDArray[np.float32]:
     """Return ``function`` of the rows of ``X``, which has ``n_columns`` for each, block by block on all threads."""
     out = np.empty((len(X), n_columns), dtype=np.float32)
 
@@ -33,7 +34,7 @@ def map_rows(function: Callable[[NDArray], NDArray], X: NDArray, n_columns: int)
     return out
 
 
-def unit_rows(X: NDArray) -> NDArray[np.float32]:
+def unit_rows(X: NDArray[Any]) -> NDArray[np.float32]:
     """Return a float32 copy of ``X`` whose rows have length 1; rows of zeros stay zero."""
     with np.errstate(over="ignore"):
         unit = np.array(X, dtype=np.float32)
@@ -50,7 +51,7 @@ def unit_rows(X: NDArray) -> NDArray[np.float32]:
 
 
 def mean_and_scatter(
-    X: NDArray, prepare: Callable[[NDArray], NDArray[np.float32]], *, scatter: bool = True
+    X: NDArray[Any], prepare: Callable[[NDArray[Any]], NDArray[np.float32]], *, scatter: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the mean and the covariance matrix of ``prepare(rows)`` over all rows that are not zero.
 
@@ -59,7 +60,7 @@ def mean_and_scatter(
     d = X.shape[1]
     count, total, products = 0, np.zeros(d), np.zeros((d, d))
 
-    def moments(rows: slice) -> tuple[int, NDArray, NDArray | float]:
+    def moments(rows: slice) -> tuple[int, NDArray[Any], NDArray[Any] | float]:
         block = prepare(X[rows])
         # Vectors of zeros stand for missing ones and do not count.
         n_rows = int(block.any(axis=1).sum())
@@ -73,10 +74,10 @@ def mean_and_scatter(
     return mean, products / max(count, 1) - np.outer(mean, mean) if scatter else products
 
 
-def cross_products(A: NDArray, B: NDArray, weights: NDArray | None = None) -> NDArray[np.float64]:
+def cross_products(A: NDArray[Any], B: NDArray[Any], weights: NDArray[Any] | None = None) -> NDArray[np.float64]:
     """Return Aᵀ diag(weights) B of two tall matrices: products in their own precision, sums of blocks in float64."""
 
-    def of_block(rows: slice) -> NDArray:
+    def of_block(rows: slice) -> NDArray[Any]:
         left = A[rows] if weights is None else A[rows] * weights[rows, None].astype(A.dtype)
         return product(left.T, B[rows])
 
@@ -104,7 +105,7 @@ def affine(
     return mapped
 
 
-def matmul_blocks(X: NDArray[np.float32], W: NDArray) -> NDArray[np.float32]:
+def matmul_blocks(X: NDArray[np.float32], W: NDArray[Any]) -> NDArray[np.float32]:
     """Return X W of a tall X in its own precision, with the same bits whatever the number of threads."""
     narrow = W.astype(X.dtype)
     return np.concatenate(list(ordered_map(lambda rows: product(X[rows], narrow), row_blocks(len(X)))))

@@ -9,7 +9,7 @@ whose minimiser among all c×c matrices X̃X̃ᵀ is G* = G_s + a Δ∘(G_t − 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -68,7 +68,7 @@ def positive_root(M: NDArray[np.float64], rank: int | None = None) -> NDArray[np
     """
     if rank is None or rank >= len(M):
         try:  # M is mostly positive definite already; then its Cholesky factor is enough
-            factor: NDArray = np.linalg.cholesky((M + M.T) / 2)
+            factor: NDArray[Any] = np.linalg.cholesky((M + M.T) / 2)
             return factor
         except np.linalg.LinAlgError:
             pass
@@ -78,12 +78,12 @@ def positive_root(M: NDArray[np.float64], rank: int | None = None) -> NDArray[np
 
 
 @single_threaded_blas
-def positive_part(M: NDArray[np.float64], rank: int | None = None) -> tuple[NDArray, NDArray]:
+def positive_part(M: NDArray[np.float64], rank: int | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the eigenvalues above zero (at most ``rank``, largest first) and their eigenvectors."""
     return _leading(*np.linalg.eigh((M + M.T) / 2), rank)
 
 
-def _leading(values: NDArray, vectors: NDArray, rank: int | None) -> tuple[NDArray, NDArray]:
+def _leading(values: NDArray[Any], vectors: NDArray[Any], rank: int | None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return at most ``rank`` positive eigenvalues, the largest first, and their eigenvectors.
 
     Eigenvalues at or below zero are dropped, never clipped: they would be divided by.

@@ -6,7 +6,7 @@ they differ in the powers of the singular values and of the covariances that mul
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,9 @@ class SeedMoments(NamedTuple):
     cross: NDArray[np.float64]  # X_sᵀX_t / c
 
 
-def seed_moments(X_s: NDArray[np.float32], X_t: NDArray[np.float32], weights: NDArray | None = None) -> SeedMoments:
+def seed_moments(
+    X_s: NDArray[np.float32], X_t: NDArray[np.float32], weights: NDArray[Any] | None = None
+) -> SeedMoments:
     """Return the second moments of both sides of the seed and between them, with a weight for each pair."""
     total = len(X_s) if weights is None else float(weights.sum())
     pairs = ((X_s, X_s), (X_t, X_t), (X_s, X_t))

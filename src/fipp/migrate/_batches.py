@@ -101,14 +101,8 @@ class BatchConverter:
             return np.zeros((0, width), np.float32)
         try:
             return self._convert(matrix)
-        except FippError:
-            wrong = next(rows_not_finite(matrix), None)
-            if wrong is None:
-                raise
-            row = int(np.flatnonzero(valid)[wrong])
-            name = usual_column(batch.schema, ID_NAMES)
-            which = f"row {row} of the record batch" if name is None else f"the row with {name} {batch[name][row]}"
-            raise FippError(f"the vector of {which} has NaN or infinity in it: repair or remove it") from None
+        except FippError as error:
+            raise row_named(error, batch, matrix, valid) from None
 
     def _convert(self, matrix: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(self.transform(matrix.astype(np.float32, copy=False)))
@@ -119,6 +113,17 @@ class BatchConverter:
         if self.dtype == "float16" and not np.isfinite(rounded).all():
             raise FippError("a converted vector has a number too large for float16: use float32 or int8")
         return rounded
+
+
+def row_named(error: FippError, batch: Any, matrix: NDArray[Any], valid: NDArray[np.bool_]) -> FippError:
+    """Return an error about the vectors of a record batch; one that NaN may have caused names the row by its id."""
+    wrong = next(rows_not_finite(matrix), None)
+    if wrong is None:
+        return error
+    row = int(np.flatnonzero(valid)[wrong])
+    name = usual_column(batch.schema, ID_NAMES)
+    which = f"row {row} of the record batch" if name is None else f"the row with {name} {batch[name][row]}"
+    return FippError(f"the vector of {which} has NaN or infinity in it: repair or remove it")
 
 
 def convert_table(

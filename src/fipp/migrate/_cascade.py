@@ -128,7 +128,7 @@ class Cascade:
             raise FippError(f"there are {len(ids):,} ids but {len(vectors):,} vectors")
         if len(set(ids)) != len(ids):
             raise FippError(f"the id {Counter(ids).most_common(1)[0][0]!r} occurs twice")
-        adapt: Callable[[NDArray], NDArray] = unit_rows
+        adapt: Callable[[NDArray[Any]], NDArray[Any]] = unit_rows
         if migration.direction == "documents":
             vectors = migration.convert_documents(vectors)
         else:
@@ -163,7 +163,7 @@ class Cascade:
         known = self._embedded(proposed, asked.shape[1])
         return [self._ranked(query, ids, known, k) for query, ids in zip(asked, proposed, strict=True)]
 
-    def _ranked(self, query: NDArray, ids: list[Any], known: dict[Any, NDArray], k: int) -> list[Hit]:
+    def _ranked(self, query: NDArray[Any], ids: list[Any], known: dict[Any, NDArray[Any]], k: int) -> list[Hit]:
         if not ids:
             return []
         scores = unit_rows(np.stack([known[key] for key in ids])) @ query

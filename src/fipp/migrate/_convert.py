@@ -20,7 +20,7 @@ from fipp.aligners import BaseAligner
 from fipp.exceptions import FippError
 from fipp.io import read_model
 from fipp.linalg import machines, ordered_map, shared_map
-from fipp.migrate._batches import BatchConverter
+from fipp.migrate._batches import BatchConverter, row_named
 from fipp.migrate._manifest import Manifest
 from fipp.migrate._migration import MIGRATION, Migration
 from fipp.stores import (
@@ -50,11 +50,20 @@ class _Map(NamedTuple):
         """Read a migration for documents, or an aligner of any method."""
         if MIGRATION not in read_model(model)[1]:
             aligner = BaseAligner.load(model)
-            return cls(aligner.transform, lambda matrix: aligner.transform(matrix[:1]))
+            return cls(aligner.transform, partial(_check_length, aligner))
         migration = Migration.load(model)
         migration.expect("documents")
         # Its check is made once, before the conversion, not for every batch.
         return cls(partial(migration.convert_documents, check=False), migration.check)
+
+
+def _check_length(aligner: BaseAligner, matrix: NDArray[Any]) -> None:
+    """Raise a FippError for vectors that an aligner cannot map; whose they are, it does not know."""
+    if matrix.shape[1] != aligner.n_features_in_:
+        raise FippError(
+            f"the model maps vectors of {aligner.n_features_in_} dimensions, but these have {matrix.shape[1]}"
+        )
+    aligner.transform(matrix[:1])
 
 
 class Conversion:
@@ -171,9 +180,13 @@ class Conversion:
         """Refuse vectors that the model was not made for, before anything is written."""
         with closing(self.source.batches()) as batches:
             for batch in batches:
-                matrix, _ = matrix_of(batch.column(self.manifest.column), f"the column {self.manifest.column!r}")
+                matrix, valid = matrix_of(batch.column(self.manifest.column), f"the column {self.manifest.column!r}")
                 if len(matrix):
-                    self._map.check(matrix)
+                    try:
+                        self._map.check(matrix)
+                    except FippError as error:
+                        reason = row_named(error, batch, matrix, valid)
+                        raise FippError(f"{self.manifest.source}: {reason}") from None
                     return
 
     def run(self, progress: Progress | None = None) -> None:

@@ -41,7 +41,7 @@ def export(migration: Migration, path: str | os.PathLike[str]) -> list[Path]:
     return writers[path.suffix.lower()](migration, path)
 
 
-def _parts(migration: Migration) -> dict[str, NDArray]:
+def _parts(migration: Migration) -> dict[str, NDArray[Any]]:
     """Return the arrays of which the map consists, by the names in the formulas of `KernelRidge`."""
     aligner = migration.aligner
     if not isinstance(aligner.source_preprocess_, UnitLength):
@@ -97,7 +97,7 @@ def _onnx_model(onnx: Any, migration: Migration) -> Any:
     return model
 
 
-def _add_map(graph: _Graph, parts: dict[str, NDArray]) -> None:
+def _add_map(graph: _Graph, parts: dict[str, NDArray[Any]]) -> None:
     """Add the nodes that map vectors: to unit length, p(x) + b, the kernel, and to the length of the target."""
     one = graph.constant(np.float32(1))
     norms = graph.add("ReduceL2", _INPUT, axes=[1], keepdims=1)

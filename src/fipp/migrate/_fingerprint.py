@@ -68,7 +68,7 @@ class Fingerprint(NamedTuple):
     """The median length of the vectors."""
 
     @classmethod
-    def of(cls, X: NDArray, name: str) -> Self:
+    def of(cls, X: NDArray[Any], name: str) -> Self:
         """Return the fingerprint of a model from some of its vectors, none of them zero."""
         unit = unit_rows(X)
         # Measured on every second vector; the others say what is usual for vectors that were not measured.
@@ -102,11 +102,11 @@ class Fingerprint(NamedTuple):
             density[rows] = -0.5 * ((squares / self.variances).sum(axis=1) + rest / self.noise + fixed)
         return density
 
-    def share_unusual(self, X: NDArray) -> float:
+    def share_unusual(self, X: NDArray[Any]) -> float:
         """Return how many of the vectors are less usual than 99 % of those of this model are."""
         return float((self.log_density(unit_rows(X)) < self.least).mean())
 
-    def check(self, X: NDArray, other: Fingerprint) -> None:
+    def check(self, X: NDArray[Any], other: Fingerprint) -> None:
         """Raise a FippError if vectors are those of another model; ``other`` may be the one that they were taken for.
 
         Vectors of zeros, and fewer than eight vectors, say nothing.
@@ -124,12 +124,12 @@ class Fingerprint(NamedTuple):
             raise FippError(f"{said}. They look like vectors of {other.name!r}: old and new may be swapped")
         raise FippError(f"{said}. If they are, of texts unlike those of the sample, embed a sample of such texts too")
 
-    def to_state(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return the arrays, and what JSON can hold."""
         return {name: getattr(self, name) for name in _ARRAYS}, {name: getattr(self, name) for name in _NUMBERS}
 
     @classmethod
-    def from_state(cls, arrays: Mapping[str, NDArray], described: Any, dimensions: int, where: str) -> Self:
+    def from_state(cls, arrays: Mapping[str, NDArray[Any]], described: Any, dimensions: int, where: str) -> Self:
         """Return the fingerprint that `to_state` took apart; raise a MismatchError if anything is out of place."""
         check_value(described, _NUMBERS, where, Sizes())
         check_value(arrays, _ARRAYS, where, {"d": dimensions})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def best_map(sample: PairedSample, direction: Direction = "documents", *, progre
     return BestMap(name, aligner, left_out, _recall(sample, direction, X, Y, left_out))
 
 
-def _recall(sample: PairedSample, direction: Direction, X: NDArray, Y: NDArray, left_out: LeftOut) -> float:
+def _recall(sample: PairedSample, direction: Direction, X: NDArray[Any], Y: NDArray[Any], left_out: LeftOut) -> float:
     new, n = unit_rows(sample.new), len(sample)
     asked = new if direction == "documents" else X
     own = np.concatenate([np.arange(n), np.full(len(asked) - n, -1)])
@@ -74,7 +74,7 @@ def pairs_of(sample: PairedSample, direction: Direction) -> tuple[NDArray[np.flo
     return np.vstack([new, unit_rows(sample.new_queries)]), np.vstack([old, unit_rows(sample.old_queries)])
 
 
-def nearest_others(queries: NDArray, pool: NDArray, own: NDArray[np.int64]) -> list[list[int]]:
+def nearest_others(queries: NDArray[Any], pool: NDArray[Any], own: NDArray[np.int64]) -> list[list[int]]:
     """Return the ten nearest rows of the pool for each query, without its own, which is −1 if it has none."""
     found = neighbours(queries, pool, DEPTH + 1).indices.tolist()
     return [[row for row in rows if row != mine][:DEPTH] for rows, mine in zip(found, own.tolist(), strict=True)]

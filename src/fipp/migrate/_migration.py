@@ -289,7 +289,7 @@ class Migration:
             raise FippError(f"{path} is damaged, or was written by a newer fipp: {mismatch}") from None
 
     @classmethod
-    def _restored(cls, tensors: Mapping[str, NDArray], described: Mapping[str, Any], aligner: Any) -> Self:
+    def _restored(cls, tensors: Mapping[str, NDArray[Any]], described: Mapping[str, Any], aligner: Any) -> Self:
         check_value(described, _HEADER, "its header", Sizes())
         if not isinstance(aligner, KernelRidge):
             raise MismatchError(f"its map is of the class {type(aligner).__name__}")

@@ -54,13 +54,13 @@ class PairedSample:
     PairedSample(200 items, 6 to 8 dimensions, paired by position)
     """
 
-    old: NDArray
-    new: NDArray
+    old: NDArray[Any]
+    new: NDArray[Any]
     ids: NDArray[Any]
     paired_by: Literal["id", "position"]
     texts: Sequence[str] | None = None
-    old_queries: NDArray | None = None
-    new_queries: NDArray | None = None
+    old_queries: NDArray[Any] | None = None
+    new_queries: NDArray[Any] | None = None
     gold: Sequence[NDArray[np.int64]] | None = None
     agreement: float = 0.0
 
@@ -158,8 +158,8 @@ class PairedSample:
         cls,
         first: ItemTable,
         second: ItemTable,
-        old_queries: NDArray | None,
-        new_queries: NDArray | None,
+        old_queries: NDArray[Any] | None,
+        new_queries: NDArray[Any] | None,
         gold: Sequence[Any] | None,
     ) -> Self:
         old, new = (
@@ -242,7 +242,7 @@ class PairedSample:
                 "on, neighbours agree far less than elsewhere: was a row lost or added there? Give ids to pair rows by"
             )
 
-    def _asked(self, old: NDArray | None, new: NDArray | None, gold: Sequence[Any] | None) -> Self:
+    def _asked(self, old: NDArray[Any] | None, new: NDArray[Any] | None, gold: Sequence[Any] | None) -> Self:
         """Add queries, with gold as row numbers."""
         if new is None:
             if old is not None or gold is not None:
@@ -287,14 +287,14 @@ def _table(name: str, X: ArrayLike, ids: Iterable[Hashable] | None, texts: Seque
     return ItemTable(name, keys, {name: matrix}, None if texts is None else list(texts))
 
 
-def _shared_neighbours(old: NDArray, new: NDArray) -> NDArray[np.float64]:
+def _shared_neighbours(old: NDArray[Any], new: NDArray[Any]) -> NDArray[np.float64]:
     """Return, for each row, the share of its nearest rows that both sides have in common."""
     k = min(_NEIGHBOURS, len(old) - 1)
     near = [_others(unit_rows(side), k) for side in (old, new)]
     return np.array([len(set(a) & set(b)) / k for a, b in zip(*near, strict=True)])
 
 
-def _others(X: NDArray, k: int) -> list[list[int]]:
+def _others(X: NDArray[Any], k: int) -> list[list[int]]:
     """Return the k nearest rows of each row, without itself."""
     found = neighbours(X, X, k + 1).indices.tolist()
     return [[other for other in row if other != own][:k] for own, row in enumerate(found)]

@@ -24,11 +24,11 @@ class ItemTable(NamedTuple):
 
     name: str
     ids: NDArray[Any] | None
-    vectors: dict[str, NDArray]
+    vectors: dict[str, NDArray[Any]]
     texts: list[str] | None
     gold: list[Any] | None = None
 
-    def only_vectors(self, preferred: tuple[str, ...]) -> NDArray:
+    def only_vectors(self, preferred: tuple[str, ...]) -> NDArray[Any]:
         """Return the one column of vectors, or the first of several preferred names."""
         if len(self.vectors) == 1:
             return next(iter(self.vectors.values()))
@@ -134,7 +134,7 @@ def _ids(column: Any) -> NDArray[Any]:
     return ids
 
 
-def _matrix(column: Any, name: str) -> NDArray:
+def _matrix(column: Any, name: str) -> NDArray[Any]:
     combined = column.combine_chunks()
     if combined.null_count:
         raise FippError(f"{combined.null_count:,} rows of {name} have no vector: leave them out of the sample")

@@ -352,7 +352,7 @@ def _spread(rows: Pairs, count: int) -> Pairs:
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(np.int64))]
 
 
-def _products(unit: NDArray) -> Floats:
+def _products(unit: NDArray[Any]) -> Floats:
     """Return the inner products of different rows, each once."""
     return (unit @ unit.T)[np.triu_indices(len(unit), 1)].astype(np.float64)
 
@@ -369,7 +369,7 @@ def _histograms(products: dict[str, Floats]) -> tuple[Floats, dict[str, Floats]]
     return edges, counted
 
 
-def _spectrum(unit: NDArray) -> Floats:
+def _spectrum(unit: NDArray[Any]) -> Floats:
     """Return the eigenvalues of the Gram matrix, falling, as shares of their sum."""
     values = np.linalg.svd(unit.astype(np.float64), compute_uv=False) ** 2
     return values / (values.sum() or 1.0)

@@ -34,7 +34,7 @@ class PairMap(NamedTuple):
 
 
 @single_threaded_blas
-def layout(vectors: NDArray, *, random_state: int = 0) -> Floats:
+def layout(vectors: NDArray[Any], *, random_state: int = 0) -> Floats:
     """Return places in two dimensions, of shape (n, 2), at which vectors with large cosines are near each other.
 
     It is t-SNE (van der Maaten and Hinton 2008), started at the first two principal components: which words are

@@ -58,8 +58,8 @@ class Panel(NamedTuple):
 
     title: str
     subtitle: str
-    source: NDArray
-    target: NDArray
+    source: NDArray[Any]
+    target: NDArray[Any]
 
 
 class Picture(NamedTuple):
@@ -134,7 +134,7 @@ def draw_picture(picture: Picture, path: str | os.PathLike[str]) -> None:
         figure.text(0.5, 0.024, picture.caption, ha="center", fontsize=FONT - 0.5, color=MUTED)
 
 
-def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]) -> list[Panel]:
+def _panels(alignment: Alignment, S: NDArray[Any], T: NDArray[Any], names: tuple[str, str]) -> list[Panel]:
     aligner = alignment.aligner
     before = unit_rows(aligner.source_preprocess_.transform(S))
     after, target = unit_rows(aligner.transform(S)), unit_rows(aligner.transform_target(T))
@@ -151,7 +151,7 @@ def _panels(alignment: Alignment, S: NDArray, T: NDArray, names: tuple[str, str]
     return [Panel("Before", where, unaligned, shown), Panel("After", moved, (after - origin) @ axes, shown)]
 
 
-def principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:
+def principal_axes(X: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the mean and the first two principal directions, with fixed signs so that the picture never flips."""
     mean = X.mean(axis=0)
     directions = np.linalg.svd(X - mean, full_matrices=False)[2][:2]
@@ -159,7 +159,7 @@ def principal_axes(X: NDArray) -> tuple[NDArray, NDArray]:
     return mean, (directions * np.sign(directions[[0, 1], largest])[:, None]).T
 
 
-def _window(panels: Sequence[Panel]) -> tuple[NDArray, NDArray]:
+def _window(panels: Sequence[Panel]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the middle and half the extent of the axes: the same for both panels, with equal scales."""
     points = np.concatenate([points for panel in panels for points in (panel.source, panel.target)])
     low, high = points.min(axis=0), points.max(axis=0)
@@ -168,7 +168,7 @@ def _window(panels: Sequence[Panel]) -> tuple[NDArray, NDArray]:
     return (low + high) / 2, half
 
 
-def _mean_cosine(S: NDArray, T: NDArray) -> str:
+def _mean_cosine(S: NDArray[Any], T: NDArray[Any]) -> str:
     return f"{(S * T).sum(axis=1).mean():.2f}".replace("-", "−")
 
 
@@ -188,7 +188,7 @@ def _draw(axes: Any, panel: Panel, words: tuple[Sequence[str], Sequence[str]]) -
     _label(axes, points, [*words[0], *words[1]], colours)
 
 
-def _label(axes: Any, points: NDArray, words: Sequence[str], colours: Sequence[str]) -> None:
+def _label(axes: Any, points: NDArray[Any], words: Sequence[str], colours: Sequence[str]) -> None:
     """Write the words beside their points, except where they would cover each other."""
     renderer, transform = axes.figure.canvas.get_renderer(), axes.transData
     texts = [
@@ -212,7 +212,7 @@ def _legend(figure: Any, names: tuple[str, str]) -> None:
         figure.text(x, 0.957, plain(f"● {name}"), fontsize=FONT + 1.5, color=colour, va="center")
 
 
-def _caption(alignment: Alignment, rows: NDArray) -> str:
+def _caption(alignment: Alignment, rows: NDArray[Any]) -> str:
     method, given = type(alignment.aligner).__name__, alignment.aligner.pairs_
     seen = len(set(map(tuple, rows.tolist())) & set(map(tuple, given.tolist())))
     which = f"{seen} of the {len(rows)} pairs shown are" if seen else f"none of the {len(rows)} pairs shown is"

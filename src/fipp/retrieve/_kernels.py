@@ -42,7 +42,7 @@ _VECTORS = f"Tuple(({_MATRIX}, {_MATRIX}, float32[::1]))"
 
 
 @compiled(f"void({_MATRIX}, {_MATRIX}, {_MATRIX})", any_order=True)
-def multiply(queries: NDArray, keys: NDArray, tile: NDArray) -> None:
+def multiply(queries: NDArray[Any], keys: NDArray[Any], tile: NDArray[Any]) -> None:
     """Write the products of a few queries with many keys to a tile, reading each key once.
 
     BLAS first copies the keys into a form in which many queries are fast; for a few, that takes longer than the rest.
@@ -70,7 +70,7 @@ def multiply(queries: NDArray, keys: NDArray, tile: NDArray) -> None:
 
 
 @njit
-def _exact(X: NDArray, row: Any, Y: NDArray, column: Any, sums: NDArray) -> Any:
+def _exact(X: NDArray[Any], row: Any, Y: NDArray[Any], column: Any, sums: NDArray[Any]) -> Any:
     """Return the dot product of two rows in float64, where every product is exact, added in a fixed order."""
     size, step = np.uint64(X.shape[1]), np.uint64(len(sums))
     for i in range(step):
@@ -138,7 +138,7 @@ def _lowest_bit(_: Any, bits: Any) -> Any:
 
 
 @njit
-def _compare_rest(tile: NDArray, row: Any, begin: Any, offset: NDArray, lowest: Any) -> Any:
+def _compare_rest(tile: NDArray[Any], row: Any, begin: Any, offset: NDArray[Any], lowest: Any) -> Any:
     """Do what `_compare_block` does if fewer scores are left."""
     bits = np.uint32(0)
     for i in range(begin, np.uint64(tile.shape[1])):
@@ -148,7 +148,7 @@ def _compare_rest(tile: NDArray, row: Any, begin: Any, offset: NDArray, lowest: 
 
 
 @njit
-def _select(values: NDArray, size: int, k: int) -> Any:
+def _select(values: NDArray[Any], size: int, k: int) -> Any:
     """Return the k-th smallest of the first ``size`` values, which are moved about."""
     left, right = 0, size - 1
     while left < right:
@@ -248,7 +248,7 @@ def _groups_for(k: Any) -> Any:
 
 
 @njit
-def _first_floor(tile: NDArray, row: Any, offset: NDArray, minima: NDArray, k: int, error: float) -> Any:
+def _first_floor(tile: NDArray[Any], row: Any, offset: NDArray[Any], minima: NDArray[Any], k: int, error: float) -> Any:
     """Return a first ``low`` for a row: k groups of its scores reach the k-th highest of their maxima."""
     groups = np.uint64(len(minima))
     minima[:] = np.inf
@@ -259,7 +259,7 @@ def _first_floor(tile: NDArray, row: Any, offset: NDArray, minima: NDArray, k: i
 
 
 @compiled(f"void({_MATRIX}, int64, {_LISTS}, int64, {_VECTORS})")
-def scan_rows(tile: NDArray, start: int, lists: Lists, k: int, vectors: Vectors) -> None:
+def scan_rows(tile: NDArray[Any], start: int, lists: Lists, k: int, vectors: Vectors) -> None:
     """Collect the k best scores of each row of a tile. Its columns begin at ``start`` of the vectors listed."""
     packed, counts, _, low, error = lists
     height, width, size = np.uint64(tile.shape[0]), np.uint64(tile.shape[1]), np.uint64(BLOCK)
@@ -283,7 +283,7 @@ def scan_rows(tile: NDArray, start: int, lists: Lists, k: int, vectors: Vectors)
 
 
 @njit
-def _raise_floors(tile: NDArray, start: int, lists: Lists, k: int) -> None:
+def _raise_floors(tile: NDArray[Any], start: int, lists: Lists, k: int) -> None:
     """Find a first ``low`` for the columns of a tile: k groups of rows reach the k-th highest of their maxima."""
     low, error = lists[3][start : start + tile.shape[1]], lists[4][start : start + tile.shape[1]]
     width, groups = np.uint64(tile.shape[1]), _groups_for(k)
@@ -301,7 +301,7 @@ def _raise_floors(tile: NDArray, start: int, lists: Lists, k: int) -> None:
 
 
 @compiled(f"void({_MATRIX}, int64, int64, int64, {_LISTS}, int64, {_VECTORS})")
-def scan_columns(tile: NDArray, top: int, step: int, start: int, lists: Lists, k: int, vectors: Vectors) -> None:
+def scan_columns(tile: NDArray[Any], top: int, step: int, start: int, lists: Lists, k: int, vectors: Vectors) -> None:
     """Collect the k best scores of each column of a tile.
 
     Its rows are every ``step``-th from ``top`` on of the vectors listed, its columns begin at ``start`` of those that
@@ -329,7 +329,7 @@ def scan_columns(tile: NDArray, top: int, step: int, start: int, lists: Lists, k
 
 
 @compiled(f"void({_LISTS}, {_VECTORS}, boolean, int64, int64, int64[:, ::1])")
-def close(lists: Lists, vectors: Vectors, exact: bool, begin: int, first: int, best: NDArray) -> None:
+def close(lists: Lists, vectors: Vectors, exact: bool, begin: int, first: int, best: NDArray[Any]) -> None:
     """Write the k best of the shortlists from ``begin`` on, packed, in any order; settle them first if ``exact``.
 
     The vectors listed are numbered from ``first`` on.
@@ -348,7 +348,7 @@ def close(lists: Lists, vectors: Vectors, exact: bool, begin: int, first: int, b
 
 
 @compiled(f"void({_LISTS}, {_MATRIX})")
-def join_scores(lists: Lists, highest: NDArray) -> None:
+def join_scores(lists: Lists, highest: NDArray[Any]) -> None:
     """Add the scores of each shortlist to the highest known, which are sorted."""
     packed, counts, k = lists[0], lists[1], highest.shape[1]
     for row in range(len(packed)):
@@ -364,14 +364,14 @@ def join_scores(lists: Lists, highest: NDArray) -> None:
 
 @compiled(f"void({_MATRIX}, int64, int64, int64[::1], float32[::1], float64[::1], {_VECTORS}, int64[::1])")
 def count_reaching(
-    tile: NDArray,
+    tile: NDArray[Any],
     block: int,
     start: int,
-    rows: NDArray,
-    goals: NDArray,
-    error: NDArray,
+    rows: NDArray[Any],
+    goals: NDArray[Any],
+    error: NDArray[Any],
     vectors: Vectors,
-    counts: NDArray,
+    counts: NDArray[Any],
 ) -> None:
     """Count for each goal the scores in its row of a tile that reach it. Its columns begin at ``start``."""
     own, others, offset = vectors[0], vectors[1], vectors[2][start : start + tile.shape[1]]
@@ -397,7 +397,7 @@ def count_reaching(
 
 
 @compiled(f"void({_VECTORS}, int64[::1], int64[::1], float32[::1])")
-def score_pairs(vectors: Vectors, rows: NDArray, columns: NDArray, scores: NDArray) -> None:
+def score_pairs(vectors: Vectors, rows: NDArray[Any], columns: NDArray[Any], scores: NDArray[Any]) -> None:
     """Score pairs exactly, and round once."""
     own, others, offset = vectors
     sums = np.empty(_PARTIAL_SUMS)

@@ -93,7 +93,7 @@ class BootstrapProcrustes(BaseAligner):
         self.preprocess = preprocess
         self.max_memory = max_memory
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         source = self.source_preprocess_.transform(X[: self.max_words])
         target = self.target_preprocess_.transform(Y[: self.max_words])
         kept = known = cross_products(*self._seed_rows(X, Y))
@@ -200,7 +200,7 @@ class DLV(BaseAligner):
         self.preprocess = preprocess
         self.max_memory = max_memory
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         known = cross_products(*self._seed_rows(X, Y))
         free, free_targets = self._free_words(X, 0), self._free_words(Y, 1)
         source = self.source_preprocess_.transform(X[: self.max_words])[free]
@@ -221,7 +221,7 @@ class DLV(BaseAligner):
         self.map_ = omega.astype(np.float32)
         self.induced_pairs_ = np.stack([free[found[:, 0]], free_targets[found[:, 1]]], axis=1)
 
-    def _free_words(self, X: NDArray, side: int) -> NDArray[np.int64]:
+    def _free_words(self, X: NDArray[Any], side: int) -> NDArray[np.int64]:
         """Return the words that may be matched: among the first, with a vector, and in no known pair."""
         free = np.flatnonzero(X[: self.max_words].any(axis=1))
         return np.setdiff1d(free, self.pairs_[:, side])

@@ -133,7 +133,7 @@ class GromovWasserstein(PairlessAligner):
         self.tolerance = tolerance
         self.random_state = random_state
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         _transport()  # if POT is missing, say so before anything takes long
         # As many more words as are coupled judge the result.
         source_rows, source = self._frequent(X, "source", 2 * self.max_words)

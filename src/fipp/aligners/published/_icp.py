@@ -145,7 +145,7 @@ class ICP(PairlessAligner):
         self.random_state = random_state
         self.max_memory = max_memory
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         source = self.source_preprocess_.transform(X[: self._last_words(X)])
         target = self.target_preprocess_.transform(Y[: self._last_words(Y)])
         steps = Steps(progress, self.n_candidates + self.n_iterations)
@@ -169,7 +169,7 @@ class ICP(PairlessAligner):
             advice="Give known pairs to another method, or try another random_state or more n_starts",
         )
 
-    def _last_words(self, X: NDArray) -> int:
+    def _last_words(self, X: NDArray[Any]) -> int:
         return len(X) if self.max_words is None else min(len(X), max(self.max_words, self.max_start_words))
 
     def _start(self, source: NDArray[np.float32], target: NDArray[np.float32], steps: Steps) -> NDArray[np.int64]:
@@ -308,10 +308,10 @@ def cycle_icp(
 
 @single_threaded_blas
 def gradients(
-    x: NDArray,
-    y: NDArray,
-    x_near: NDArray,
-    y_near: NDArray,
+    x: NDArray[Any],
+    y: NDArray[Any],
+    x_near: NDArray[Any],
+    y_near: NDArray[Any],
     W: NDArray[np.float64],
     V: NDArray[np.float64],
     cycle_weight: float,

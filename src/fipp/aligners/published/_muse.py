@@ -178,7 +178,7 @@ class MUSE(PairlessAligner):
         """What the method learns from: pairs with ``mode="supervised"``, otherwise only the vocabularies."""
         return "pairs" if self.mode == "supervised" else "nothing"
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         refinement = Refinement(
             self.source_preprocess_.transform(X[: self.max_words]),
             self.target_preprocess_.transform(Y[: self.max_words]),
@@ -202,7 +202,7 @@ class MUSE(PairlessAligner):
                 random_state=self.random_state,
             )
 
-    def _play(self, X: NDArray, Y: NDArray, refinement: Refinement, progress: Progress | None) -> Refined:
+    def _play(self, X: NDArray[Any], Y: NDArray[Any], refinement: Refinement, progress: Progress | None) -> Refined:
         """Play several games, refine each, and return the best."""
         X_drawn = self.source_preprocess_.transform(X[: self.max_start_words])
         Y_drawn = self.target_preprocess_.transform(Y[: self.max_start_words])

@@ -136,7 +136,7 @@ class RCSLS(BaseAligner):
         self.preprocess = preprocess
         self.max_memory = max_memory
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         X_s, X_t = self._seed_rows(X, Y)
         words = (
             self.source_preprocess_.transform(X[: self.max_words]),

@@ -195,7 +195,7 @@ class VecMap(PairlessAligner):
         """What the method learns from, which depends on the mode."""
         return _LEARNS_FROM.get(self.mode, "pairs")
 
-    def _fit_vocabulary(self, X: NDArray, Y: NDArray, progress: Progress | None) -> None:
+    def _fit_vocabulary(self, X: NDArray[Any], Y: NDArray[Any], progress: Progress | None) -> None:
         if self.mode == "supervised":
             super()._fit_vocabulary(X, Y, progress)
             return
