@@ -24,7 +24,7 @@ EPSILONS, LAMS = [0.01, 0.025, 0.05, 0.10, 0.15], [0.25, 0.5, 0.75, 1.0, 1.25]
 GRID = [{"epsilon": epsilon, "lam": lam} for epsilon in EPSILONS for lam in LAMS]
 SMALLER = 4_513
 COLUMNS = {SMALLER: f"{SMALLER:,} pairs (en-fr)", 15_000: "15,000 pairs"}
-MANY = 100_000
+MANY = 50_000
 DENSE = FIPP(solver="eigen", eigen_method="dense")
 
 

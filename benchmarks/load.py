@@ -161,14 +161,15 @@ SAVING = "saving 20,000 rows"
 COMPILED = "loading the compiled reader, once in each process"
 OURS = "fipp, first time, no cache"
 AGAIN = "fipp, second time, from the cache"
+POLARS, PYARROW = "polars `read_csv`", "pyarrow `csv.read_csv`"
 GENSIM = "gensim `KeyedVectors.load_word2vec_format`"
 WAYS = {
     OURS: load_fipp,
     "fipp, first time, writing the cache": load_fipp,
     AGAIN: load_fipp,
     "fipp, `limit=1000`": load_head,
-    "polars `read_csv`": load_polars,
-    "pyarrow `csv.read_csv`": load_pyarrow,
+    POLARS: load_polars,
+    PYARROW: load_pyarrow,
     GENSIM: load_gensim,
     "`np.loadtxt` (a tenth of the rows, times ten)": load_loadtxt,
     "a plain Python loop (a tenth of the rows, times ten)": load_loop,
@@ -240,15 +241,25 @@ def seconds_table():
     return table(["", "wall s", "processor s", "peak memory / matrix"], rows)
 
 
-def against_gensim(way):
-    """Return how many times as fast as gensim a reader is, by processor seconds."""
-    gensim, ours = (benchmark.one(way=name)["processor"] for name in (GENSIM, way))
-    return f"{float(f'{gensim / ours:.2g}'):,.0f}"
+def against(way):
+    """Return how many times as long as fipp another reader takes, in processor seconds."""
+    other, ours = (benchmark.one(way=name)["processor"] for name in (way, OURS))
+    return f"{other / ours:.2g}"
+
+
+def memory_of(way):
+    """Return how many times as much memory as fipp another reader takes at its peak."""
+    other, ours = (benchmark.one(way=name)["memory"] for name in (way, OURS))
+    return f"{other / ours:.1f}"
 
 
 def seconds(way):
     """Return the processor seconds of what is not in the table."""
     return f"{benchmark.one(way=way)['processor']:.1f}"
+
+
+def megabytes(way):
+    return f"{benchmark.one(way=way)['memory'] * ROWS * DIMENSIONS * 4 / 1e6:.0f}"
 
 
 if __name__ == "__main__":
