@@ -2,8 +2,19 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
-from fipp.migrate._forecast import chance_among, continued, gain_in, recall_in, reciprocal_rank_in, tail_recall
+from fipp.migrate._forecast import (
+    Answers,
+    chance_among,
+    continued,
+    gain_among,
+    gain_in,
+    recall_in,
+    reciprocal_rank_among,
+    reciprocal_rank_in,
+    tail_recall,
+)
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.0, 1.8])
@@ -52,6 +63,24 @@ def test_ranks_of_answers_are_continued():
     value, error = continued(lambda part: float(reciprocal_rank_in(part, ranks[1000]).mean()), 10.0)
     assert value == pytest.approx((1 / ranks[10_000]).mean(), abs=0.03)
     assert 0 <= error < 0.1
+
+
+def test_answers_of_normal_height_are_followed_to_a_larger_collection():
+    rng = np.random.default_rng(0)
+    above = ndtr(-rng.normal(2.5, 1.2, 2000))
+    ranks = {size: 1 + rng.binomial(size - 1, above) for size in (1000, 10_000)}
+    answers = Answers(ranks[1000], 1000)
+    for among, value in ((reciprocal_rank_among, 1 / ranks[10_000]), (gain_among, gains(ranks[10_000]))):
+        expected = answers.expected(among(10_000))
+        assert expected.mean() == pytest.approx(value.mean(), abs=0.02)
+        # Answers that were found at the same rank are worth as much as they are on average.
+        first = ranks[1000] == 1
+        assert expected[first].mean() == pytest.approx(value[first].mean(), abs=0.02)
+        assert answers.mean_of(np.arange(2000), among(10_000)) == pytest.approx(expected.mean(), abs=1e-3)
+
+
+def gains(ranks):
+    return np.where(ranks <= 10, 1 / np.log2(1 + ranks), 0)
 
 
 def test_a_larger_collection_pushes_answers_out_of_the_first():

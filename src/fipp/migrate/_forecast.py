@@ -11,8 +11,11 @@ the recall in the sample gives ρ, and ρ the recall in the collection: the item
 the tail as that at rank kN/n of N. Whether ρ changes along the tail is seen from the ranks 1 to 10 of the sample;
 beyond them its course is continued.
 
-Ranks of answers are forecast in another way: a random part of the sample shows them in a smaller collection, exactly
-and without drawing it, and the curve over the logarithm of the size is continued.
+Ranks of answers are forecast in two other ways. A random part of the sample shows them in a smaller collection, exactly
+and without drawing it, and the curve over the logarithm of the size is continued. And if the scores of answers and of
+other items are normal, the share of items above an answer is Φ(-z) with z normal too: the ranks in the sample give the
+mean and the width of z, and those the ranks in a collection of any size. The forecast is the mean of both, because they
+tend to be wrong in opposite directions, and how far they are apart is part of its error.
 """
 
 from __future__ import annotations
@@ -22,14 +25,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import expit, gammaincc, logit, ndtr
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, gammaincc, log_ndtr, logit, ndtr, pdtr
 
 from fipp.migrate._maps import DEPTH
 
 _LARGEST_NOISE = 8.0
 # Parts of the sample in which the curve over the size is followed.
 _PARTS = np.geomspace(0.1, 1, 6)
+# The z of which Φ(-z) is the share of items above an answer.
+_HEIGHTS = np.linspace(-5, 9, 281)
 
 
 class Estimate(NamedTuple):
@@ -152,6 +157,70 @@ def gain_in(part: float, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
     places = np.arange(DEPTH)
     chances = binom.pmf(places[:, None], ranks - 1, part)
     return np.asarray((1 / np.log2(2 + places)) @ chances)
+
+
+class Answers:
+    """How high up answers stand, from their ranks in a sample, with the heights z of all of them taken as normal.
+
+    Parameters
+    ----------
+    ranks : array of shape (q,)
+        Of the answers, among the items of the sample.
+    n : int
+        Items in the sample.
+
+    Examples
+    --------
+    >>> answers = Answers(np.array([1, 1, 1, 2, 30]), 1000)
+    >>> answers.expected(reciprocal_rank_among(10_000)).round(1)
+    array([0.7, 0.7, 0.7, 0.2, 0. ])
+    """
+
+    def __init__(self, ranks: NDArray[np.int64], n: int) -> None:
+        above, self.places = np.unique(ranks - 1, return_inverse=True)
+        likelihood = above[:, None] * log_ndtr(-_HEIGHTS) + (n - 1 - above)[:, None] * log_ndtr(_HEIGHTS)
+        self.likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+        self.start = np.array([2.0, 0.0])
+        self.start, self.weights = self._fit(self.places)
+
+    def expected(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the expected value for each answer, given the value at each height."""
+        chances = self.likelihood * self.weights
+        return np.asarray((chances @ values / chances.sum(axis=1))[self.places])
+
+    def mean_of(self, drawn: NDArray[np.int64], values: NDArray[np.float64]) -> float:
+        """Return the mean value of some of the answers, by their rows, as if there were no others."""
+        chances = self.likelihood * self._fit(self.places[drawn])[1]
+        return float((chances @ values / chances.sum(axis=1))[self.places[drawn]].mean())
+
+    def _fit(self, places: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the mean and log width of z under which these ranks are likeliest, and the weights of the heights."""
+        counts = np.bincount(places, minlength=len(self.likelihood))
+
+        def weights(x: NDArray[np.float64]) -> NDArray[np.float64]:
+            density = np.exp(-0.5 * np.square((_HEIGHTS - x[0]) / np.exp(np.clip(x[1], -3, 3))))
+            return np.asarray(density / max(density.sum(), np.finfo(np.float64).tiny))
+
+        def unlikeliness(x: NDArray[np.float64]) -> float:
+            return -float(counts @ np.log(self.likelihood @ weights(x) + np.finfo(np.float64).tiny))
+
+        options = {"xatol": 0.01, "fatol": 0.01}
+        best = minimize(unlikeliness, self.start, method="Nelder-Mead", options=options).x
+        return best, weights(best)
+
+
+def reciprocal_rank_among(size: float) -> NDArray[np.float64]:
+    """Return the mean of 1 / rank among that many items of an answer at each height."""
+    above = np.maximum(size * ndtr(-_HEIGHTS), 1e-9)
+    return np.asarray(-np.expm1(-above) / above)
+
+
+def gain_among(size: float) -> NDArray[np.float64]:
+    """Return the mean of what an answer at each height adds to nDCG@10 among that many items."""
+    above = size * ndtr(-_HEIGHTS)
+    within = pdtr(np.arange(DEPTH)[:, None], above)
+    chances = np.diff(within, axis=0, prepend=0)
+    return np.asarray((1 / np.log2(2 + np.arange(DEPTH))) @ chances)
 
 
 def chance_among(first: int, ranks: NDArray[np.int64], n: int, size: int) -> NDArray[np.float64]:

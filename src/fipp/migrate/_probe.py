@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit
 from sklearn.cluster import KMeans
 
 from fipp._progress import Progress, Steps
@@ -14,20 +16,20 @@ from fipp.aligners import KernelRidge
 from fipp.exceptions import FippError
 from fipp.linalg import unit_rows
 from fipp.migrate._forecast import (
+    Answers,
     Estimate,
     chance_among,
     continued,
+    gain_among,
     gain_in,
     recall_in,
+    reciprocal_rank_among,
     reciprocal_rank_in,
     wider_recall,
 )
 from fipp.migrate._maps import DEPTH, best_map, nearest_others, shares_found
 from fipp.migrate._sample import PairedSample
-from fipp.migrate._searches import Found, Sides
-
-RESCORED = (50, 100, 200)
-"""How many of the first found are scored again by the new model."""
+from fipp.migrate._searches import RESCORED, Found, Sides
 
 # The cheapest way whose score comes this close to the best one is recommended.
 CLOSE = 0.01
@@ -37,6 +39,7 @@ _RECALL, _RESCORED_RECALL, _RESCORED_MRR = 0.009, 0.05, 0.03
 # The same of taking items for queries where there are no queries.
 _SHIFT = 0.028
 _FEWEST = 1000
+_SURE = 1e-4
 _CURVE = (0.125, 0.25, 0.5, 1.0)
 _SAID = {
     "stay on the old model": "Keep the old vectors and the old model",
@@ -44,6 +47,17 @@ _SAID = {
     "convert": "Convert the old vectors",
     "embed again": "Embed everything again",
 }
+
+
+class _Value(NamedTuple):
+    """What a rank is worth: on average in a random part of the sample, and among so many items by height."""
+
+    in_part: Callable[[float, NDArray[np.int64]], NDArray[np.float64]]
+    among: Callable[[float], NDArray[np.float64]]
+
+
+_RECIPROCAL_RANK = _Value(reciprocal_rank_in, reciprocal_rank_among)
+_GAIN = _Value(gain_in, gain_among)
 
 
 class Way(NamedTuple):
@@ -171,7 +185,7 @@ def _ways(found: dict[str, Found], n: int, size: int, random_state: int) -> list
     for name, each in found.items():
         exact = name == "embed again"
         recall = Estimate(1.0, 1.0, 1.0) if exact else forecaster.recall(each, again)
-        mrr, ndcg = (forecaster.mean(each.ranks, value_in) for value_in in (reciprocal_rank_in, gain_in))
+        mrr, ndcg = (forecaster.mean(each.ranks, value) for value in (_RECIPROCAL_RANK, _GAIN))
         listed.append((name, recall, mrr, ndcg))
         rescored = {"stay on the old model": (100,), "convert": RESCORED}.get(name, ())
         for first in rescored:
@@ -213,34 +227,50 @@ class _Forecaster:
         spread = [recall_in(each, self.n, self.size) for each in drawn]
         return recall_in(recalls.mean(axis=0), self.n, self.size), float(np.std(spread))
 
-    def mean(self, ranks: NDArray[np.int64] | None, value_in: Any, per_decade: float = 0.0) -> Estimate | None:
-        """Forecast the mean of a value of ranks, such as 1 / rank."""
+    def mean(self, ranks: NDArray[np.int64] | None, value: _Value, per_decade: float = 0.0) -> Estimate | None:
+        """Forecast the mean of a value of ranks: the mean of two forecasts, whose distance is part of the error."""
         if ranks is None:
             return None
-        value, doubt = continued(lambda part: float(value_in(part, ranks).mean()), self.larger)
+        answers, among = Answers(ranks, self.n), value.among(self.size)
+        course, doubt = continued(lambda part: float(value.in_part(part, ranks).mean()), self.larger)
+        normal = float(answers.expected(among).mean())
         spread = []
         for _ in range(self.n_resamples):
-            drawn = ranks[self._draw(len(ranks))]
-            spread.append(continued(lambda part: float(value_in(part, drawn).mean()), self.larger)[0])  # noqa: B023
-        return Estimate.around(value, float(np.sqrt(np.var(spread) + doubt**2 + self._beyond(per_decade))))
+            rows = self._draw(len(ranks))
+            drawn = ranks[rows]
+            along = continued(lambda part: float(value.in_part(part, drawn).mean()), self.larger)[0]  # noqa: B023
+            spread.append((along + answers.mean_of(rows, among)) / 2)
+        error = np.var(spread) + doubt**2 / 4 + (course - normal) ** 2 / 16 + self._beyond(per_decade)
+        return Estimate.around((course + normal) / 2, float(np.sqrt(error)))
 
     def rescored(self, found: Found, again: Found, first: int) -> tuple[Estimate, Estimate | None, Estimate | None]:
         """Forecast what is left of embedding again if only the first found are scored by the new model."""
-        shares = [self._within(each, first) for each in (found.recalls, found.by_items) if each is not None]
+        shares = [self._within(each, found, first) for each in (found.recalls, found.by_items) if each is not None]
         unasked = 0.0 if again.ranks is not None else _SHIFT
         error = float(np.sqrt(np.ptp(shares) ** 2 / 4 + unasked**2 + self._beyond(_RESCORED_RECALL)))
         recall = Estimate.around(float(np.mean(shares)), error)
         if found.ranks is None or again.ranks is None:
             return recall, None, None
-        hit = chance_among(first, found.ranks, self.n, self.size)
-        kept = float((hit / again.ranks).sum() / (1 / again.ranks).sum())
-        mrr, ndcg = (self.mean(again.ranks, each, _RESCORED_MRR) for each in (reciprocal_rank_in, gain_in))
-        assert mrr and ndcg
-        return recall, mrr.times(kept), ndcg.times(kept)
+        # Of the items above an answer, those that are not among the first found are no competitors any more.
+        hit, answers = chance_among(first, found.ranks, self.n, self.size), Answers(again.ranks, self.n)
+        forecasts = []
+        for value in (_RECIPROCAL_RANK, _GAIN):
+            whole = self.mean(again.ranks, value, _RESCORED_MRR)
+            assert whole
+            left = hit * answers.expected(value.among(self.size * recall.value))
+            forecasts.append(whole.times(float(left.sum() / answers.expected(value.among(self.size)).sum())))
+        return recall, forecasts[0], forecasts[1]
 
-    def _within(self, recalls: NDArray[np.float64], first: int) -> float:
-        """Return the share of the ten nearest in the collection that are among the first found there."""
-        return wider_recall(recall_in(recalls.mean(axis=0), self.n, self.size), first / DEPTH)
+    def _within(self, recalls: NDArray[np.float64], found: Found, first: int) -> float:
+        """Return the share of the ten nearest in the collection that are among the first found there.
+
+        The odds of what follows from the noise alone are corrected by what they are wrong by in the sample.
+        """
+        here = wider_recall(float(found.recalls.mean(axis=0)[-1]), first / DEPTH)
+        known = float(found.within[RESCORED.index(first)])
+        wrong = np.subtract(*logit(np.clip([known, here], _SURE, 1 - _SURE)))
+        there = wider_recall(recall_in(recalls.mean(axis=0), self.n, self.size), first / DEPTH)
+        return float(expit(logit(np.clip(there, _SURE, 1 - _SURE)) + wrong))
 
     def _draw(self, count: int) -> NDArray[np.int64]:
         return self.rng.integers(count, size=count)

@@ -13,6 +13,9 @@ from fipp.linalg import row_blocks, unit_rows
 from fipp.migrate._maps import DEPTH, BestMap, best_map, nearest_others, shares_found
 from fipp.migrate._sample import PairedSample
 
+RESCORED = (50, 100, 200)
+"""How many of the first found are scored again by the new model."""
+
 _ASKED_AT_A_TIME = 256
 Scores = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 """Returns the cosines of some queries, by their rows, with all items."""
@@ -27,6 +30,8 @@ class Found(NamedTuple):
     """The same of each item, if items are asked like queries of the new model."""
     ranks: NDArray[np.int64] | None
     """Of the answer of each query that has one."""
+    within: NDArray[np.float64]
+    """The mean share of the ten nearest that are among as many of the first found as `RESCORED` says."""
 
 
 class Sides:
@@ -56,17 +61,18 @@ class Sides:
     @cached_property
     def wanted(self) -> list[list[int]]:
         """The true neighbours of what is asked."""
-        return _search(self._asked_again, self.own)[0]
+        return _search(self._asked_again, self.own).nearest
 
     def search_all(self, best: BestMap) -> dict[str, Found]:
         """Return what each way finds; ``best`` is the map of documents."""
         items = self.recalls_by_items(best)
+        converted = unit_rows(best.left_out.predictions())
         return {
             "stay on the old model": self._stay(),
             "query adapter": self._found(self._adapted()),
             "convert": self._found(lambda rows: best.left_out.cosines(self._queries[rows], self.own[rows]), items)
             if self.new_queries is not None
-            else Found(items, None, None),
+            else self._items_found(lambda rows: self.new[rows] @ converted.T),
             "embed again": self._found(self._asked_again),
         }
 
@@ -87,9 +93,14 @@ class Sides:
         asked = self.old_queries
         if asked is not None:
             return self._found(lambda rows: asked[rows] @ self.old.T)
-        own = np.arange(len(self.old))
-        wanted = nearest_others(self.new, self.new, own)
-        return Found(shares_found(nearest_others(self.old, self.old, own), wanted), None, None)
+        return self._items_found(lambda rows: self.old[rows] @ self.old.T)
+
+    def _items_found(self, scores: Scores) -> Found:
+        """Return what items find that are asked like queries."""
+        own = np.arange(len(self.new))
+        wanted = _search(lambda rows: self.new[rows] @ self.new.T, own).nearest
+        found = _search(scores, own, wanted)
+        return Found(shares_found(found.nearest, wanted), None, None, found.within)
 
     def _adapted(self) -> Scores:
         """Return the scores of queries mapped to the old model, by the map without the pairs that are compared."""
@@ -102,15 +113,24 @@ class Sides:
         return lambda rows: mapped[rows] @ self.old.T
 
     def _found(self, scores: Scores, by_items: NDArray[np.float64] | None = None) -> Found:
-        nearest, ranks = _search(scores, self.own)
+        found = _search(scores, self.own, self.wanted)
         answered = self.new_queries is not None and self.sample.gold is not None
-        return Found(shares_found(nearest, self.wanted), by_items, ranks if answered else None)
+        recalls = shares_found(found.nearest, self.wanted)
+        return Found(recalls, by_items, found.ranks if answered else None, found.within)
 
 
-def _search(scores: Scores, own: NDArray[np.int64]) -> tuple[list[list[int]], NDArray[np.int64]]:
-    """Return the ten nearest items without the own one, and the rank of that if there is one."""
+class _Search(NamedTuple):
+    nearest: list[list[int]]
+    """The ten nearest items of each query without its own one."""
+    ranks: NDArray[np.int64]
+    """Of the own items, where there are any."""
+    within: NDArray[np.float64]
+    """As in `Found`; nothing if it is not known what is wanted."""
+
+
+def _search(scores: Scores, own: NDArray[np.int64], wanted: list[list[int]] | None = None) -> _Search:
     nearest: list[list[int]] = []
-    ranks = []
+    ranks, within = [], []
     for block in row_blocks(len(own), _ASKED_AT_A_TIME):
         rows = np.arange(len(own))[block]
         cosines = scores(rows)
@@ -122,4 +142,10 @@ def _search(scores: Scores, own: NDArray[np.int64]) -> tuple[list[list[int]], ND
         order = np.argsort(-np.take_along_axis(cosines, best, axis=1), axis=1, kind="stable")
         nearest += np.take_along_axis(best, order, axis=1).tolist()
         ranks.append(1 + (cosines[known] > gold[:, None]).sum(axis=1))
-    return nearest, np.concatenate(ranks)
+        if wanted is not None:
+            ascending = np.sort(cosines, axis=1)
+            bounds = ascending[:, [-min(first, cosines.shape[1]) for first in RESCORED]]
+            right = np.take_along_axis(cosines, np.array(wanted[block]), axis=1)
+            within.append((right[:, :, None] >= bounds[:, None]).mean(axis=1))
+    shares = np.concatenate(within).mean(axis=0) if within else np.empty(0)
+    return _Search(nearest, np.concatenate(ranks), shares)
