@@ -17,7 +17,7 @@ _TEXT = FONT - 2
 _MARKS = (("o", SOURCE), ("D", FOURTH), ("s", TARGET), ("^", THIRD))
 _SHOWN_TRIALS = 24
 # How many letters of a name fit on one of its lines, and how many lines there are.
-_NAME_LINES = {False: (52, 2), True: (48, 1)}
+_NAME_LINES = {False: (50, 2), True: (48, 1)}
 _WHEN = (("before", "Before alignment"), ("after", "After alignment"))
 
 
@@ -74,7 +74,7 @@ def intervals(
         label = axes.annotate(
             "\n".join(map(plain, _folded(name, *_NAME_LINES[narrow]))), at, (0 if narrow else -6, 0),
             xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=_TEXT, color=INK, ha=align[0],
-            va=align[1], fontweight=weight, linespacing=1.0,
+            va=align[1], fontweight=weight, linespacing=1.05,
         )  # fmt: skip
         label.set_in_layout(not narrow)
     low, high = axes.get_xlim()
@@ -84,7 +84,7 @@ def intervals(
 
 
 def _folded(name: str, longest: int, n_lines: int) -> list[str]:
-    """Return a name as a few lines, divided at commas; without its beginning if it is longer: names differ at the end.
+    """Return a name on one line or two of similar length; without its beginning if it is longer: names end differently.
 
     Examples
     --------
@@ -93,17 +93,16 @@ def _folded(name: str, longest: int, n_lines: int) -> list[str]:
     >>> _folded("spectral, ridge 2, self-learning", 20, 1)
     ['… self-learning']
     """
-    lines = [""]
-    for part in name.split(", ")[::-1]:
-        longer = f"{part}, {lines[0]}" if lines[0] else part
-        if len(longer) <= longest or not lines[0]:
-            lines[0] = longer
-        elif len(lines) < n_lines:
-            lines.insert(0, f"{part},")
-        else:
-            lines[0] = f"… {lines[0]}"
-            break
-    return [line if len(line) <= longest + 2 else f"… {line[-longest:]}" for line in lines]
+    parts = name.split(", ")
+    for start in range(len(parts)):
+        rest = ["… " * bool(start) + parts[start], *parts[start + 1 :]]
+        lines = [[", ".join(rest)]]
+        if n_lines > 1:
+            lines += [[", ".join(rest[:at]) + ",", ", ".join(rest[at:])] for at in range(1, len(rest))]
+        fitting = [each for each in lines if max(map(len, each)) <= longest]
+        if fitting:
+            return min(fitting, key=lambda each: (len(each), max(map(len, each))))
+    return [f"… {name[-longest:]}"]
 
 
 def rivals_of(findings: Findings) -> list[Scored]:

@@ -230,7 +230,7 @@ function showSeeds(seeds, word, suspicious = 0) {
   const given = state.status.pairs.given.toLocaleString("en");
   find("seeds-hint").textContent = word ? "" : suspicious
     ? `${suspicious.toLocaleString("en")} of ${given} ${suspicious === 1 ? "is" : "are"} no nearer than words paired by chance,`
-      + " according to maps that were learned without them."
+      + " according to maps that were learned without them. Those that are farthest apart come first."
     : "The pairs that the model learned from appear with a word, nearest first.";
   const shown = word ? seeds : seeds.slice(0, suspicious);
   find("seeds").dataset.word = word || "";
