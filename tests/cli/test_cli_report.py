@@ -3,9 +3,10 @@
 import pytest
 
 
-def test_a_report_is_one_small_file_and_the_command_says_where_it_is(run, aligned, tmp_path):
+@pytest.mark.parametrize("option", ["--test", "--dict"])
+def test_a_report_is_one_small_file_and_the_command_says_where_it_is(run, aligned, tmp_path, option):
     page = tmp_path / "report.html"
-    result = run("report", aligned.model, aligned.source, aligned.target, "--test", aligned.test, "-o", page)
+    result = run("report", aligned.model, aligned.source, aligned.target, option, aligned.test, "-o", page)
     assert result.exit_code == 0, result.stderr
     assert str(page) in result.stdout and page.stat().st_size < 3_000_000
     text = page.read_text(encoding="utf-8")

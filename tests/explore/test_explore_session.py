@@ -30,7 +30,7 @@ def test_the_whole_story_from_a_wrong_pair_to_the_improved_files(tmp_path):
         assert status["pairs"] == {"given": 120, "added": 2, "wrong": 2}
         assert client.post("/api/undo").json()["pairs"] == {"given": 120, "added": 1, "wrong": 1}
         status = refitted(client)
-        assert status["refit"]["state"] == "done" and status["undo"] == "refit"
+        assert status["refit"]["state"] == "done" and status["undo"] == "the refit"
         score = status["score"]
         assert score["measured_on"] == "test dictionary" and score["n_questions"] == 50
         assert score["low"] <= score["difference"] <= score["high"]
@@ -123,6 +123,20 @@ def test_one_refit_at_a_time_while_others_are_answered_and_it_can_be_stopped(cli
     wait_for(lambda: client.get("/api/refit").json()["state"] == "stopped")
     assert client.get("/api/status").json()["undo"] is None
     assert client.delete("/api/refit").status_code == 409
+
+
+def test_auto_tells_how_far_it_is_while_others_are_answered_and_a_stop_leaves_the_model(client):
+    def model():
+        answer = client.get("/api/translate", params={"word": "word7"}).json()["models"][0]
+        return answer["method"], answer["cosine"]
+
+    before = model()
+    assert client.post("/api/refit", json={"method": "auto"}).status_code == 202
+    wait_for(lambda: client.get("/api/refit").json()["progress"] > 0)
+    assert model() == before
+    assert client.delete("/api/refit").status_code == 200
+    wait_for(lambda: client.get("/api/refit").json()["state"] != "running")
+    assert client.get("/api/refit").json()["state"] == "stopped" and model() == before
 
 
 def test_a_refit_that_fails_says_why_and_leaves_the_model(client):

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.stats
 from sklearn.base import clone
 from test_report_page import HOSTILE, read_page
 
@@ -103,6 +104,22 @@ def test_examples_are_what_translate_gives_and_tick_what_the_dictionary_has(host
     assert report[0].read_text(encoding="utf-8").count('<span class="right">') == sum(
         each.right[0] in each.answers for each in findings.examples
     )
+
+
+def test_a_perfect_score_has_an_interval_and_its_axis_ends_at_100_percent(tmp_path, space, alignment):
+    test = fipp.Lexicon([pair for pair in space[3] if alignment.translate(pair[0], 1)[0].word == pair[1]][:40])
+    _, text = report_of(tmp_path, alignment, test)
+    low = 100 * scipy.stats.binomtest(40, 40).proportion_ci().low
+    assert f"95 %: {low:.0f} % to 100 %" in text and "102 %" not in text and "105 %" not in text
+    page = (tmp_path / "report.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+    assert f"{low:.1f} to 100.0 %" in page
+
+
+def test_names_of_both_sides_change_the_direction_of_nothing_around_them(tmp_path, space, alignment):
+    report_of(tmp_path, alignment, space[3], names=("English", "عربية"))
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<h1>Alignment of <bdi>English</bdi> to <bdi>عربية</bdi></h1>" in page
+    assert "<bdi>عربية</bdi>: 400 words of 20 dimensions" in page and "<bdi>عربية</bdi>, after" in page
 
 
 def test_the_yardsticks_are_fitted_on_the_same_pairs_and_measured_on_the_same_words(space, alignment):

@@ -104,6 +104,12 @@ def test_a_report_has_contents_that_lead_to_its_parts_and_can_be_printed(open_pa
     assert page.pdf().startswith(b"%PDF")
 
 
+def test_on_a_phone_the_buttons_of_a_map_cover_nothing(open_page, map_file):
+    page = open_page(map_file, width=360)
+    tools, svg = (page.locator(f".narrow {each}").bounding_box() for each in (".tools", "svg"))
+    assert tools["y"] + tools["height"] <= svg["y"]
+
+
 def test_the_words_of_a_point_are_told_when_the_pointer_rests_on_it(open_page, map_file):
     page = open_page(map_file)
     assert page.locator(".wide .point title").first.text_content() == "house – <b>: found at rank 0"

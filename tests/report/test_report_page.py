@@ -127,6 +127,19 @@ def test_the_same_map_gives_the_same_bytes():
     assert map_page(HOSTILE) == map_page(HOSTILE)
 
 
+def test_words_of_a_map_are_cut_or_turned_rather_than_reach_beyond_its_edge():
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    pairs = make_map(["an unusually long word of a compound kind", "достопримечательности", "a"], 60)
+    for width in (3.1, 6.8):
+        canvas = Figure(figsize=(width, 4.4), dpi=_canvas.DPI)
+        FigureCanvasAgg(canvas)
+        draw_map(canvas, pairs, ("here", "there"))
+        ends = [text.get_window_extent().x1 for text in canvas.axes[0].texts if text.get_gid()]
+        assert len(ends) == 120 and max(ends) <= canvas.bbox.width
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
 def test_few_words_have_places_too(n):
     assert np.isfinite(layout(np.random.default_rng(0).standard_normal((n, 3)))).all()

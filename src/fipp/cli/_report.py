@@ -13,6 +13,8 @@ from fipp.exceptions import FippError
 _Test = Annotated[
     Path | None,
     Option(
+        "--test",
+        "--dict",
         metavar="TEST",
         help="Test dictionary: pairs that the model was not learned from. Without it, the seed pairs are "
         "cross-validated, which takes five fits.",

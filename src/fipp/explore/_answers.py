@@ -21,6 +21,8 @@ from fipp.retrieve import Neighbours, Side, SideBySide
 # A long list is asked for in parts, so that those who type need not wait for all of it.
 _WORDS_AT_A_TIME = 64
 _SUGGESTED = 8
+# What undo takes back, by the action of an edit.
+_DONE = {"wrong": "the mark on", "restore": "restoring", "add": "adding", "correct": "changing"}
 # How many words of each kind a map shows beside the one in its middle.
 _ON_THE_MAP = 7
 
@@ -195,9 +197,9 @@ class Answers:
 
     def _named(self, entry: Edit | Refitted) -> str:
         if isinstance(entry, Refitted):
-            return "refit"
+            return "the refit"
         words = self.session.source.words[entry.pair[0]], self.session.target.words[entry.pair[1]]
-        return f"{entry.action} {printable(words[0])} – {printable(words[1])}"
+        return f"{_DONE[entry.action]} {printable(words[0])} – {printable(words[1])}"
 
     def _sides(self, side: Side) -> tuple[WordList, WordList]:
         return self.session.side(side), self.session.side(_other(side))

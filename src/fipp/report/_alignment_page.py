@@ -16,9 +16,10 @@ from fipp.experiments import plain_settings
 from fipp.report._canvas import check_figures
 from fipp.report._charts import rivals_of
 from fipp.report._figures import FIGURES, drawing_of
-from fipp.report._findings import MOST_PUBLISHED, Example, Findings, Scored
+from fipp.report._findings import MOST_PUBLISHED, Example, Findings, Scored, share_interval
 from fipp.report._page import (
     Html,
+    checksums,
     document,
     figure,
     joined,
@@ -121,11 +122,10 @@ class _Page:
             ("Seed pairs", self._seed_pairs()),
             ("Settings and versions", self._details()),
         ]
-        title = f"{findings.names[0]} to {findings.names[1]}"
-        header = joined(
-            tag("h1", f"Alignment of {title}"), tag("p", verdict(findings), class_="verdict"), self._tiles()
-        )
-        return document(f"Alignment of {title}", header, sections, drawings=self.drawings)
+        source, target = findings.names
+        heading = joined("Alignment of ", word(source), " to ", word(target))
+        header = joined(tag("h1", heading), tag("p", verdict(findings), class_="verdict"), self._tiles())
+        return document(f"Alignment of {source} to {target}", header, sections, drawings=self.drawings)
 
     def _figure(self, name: str) -> Html:
         kind = FIGURES[name]
@@ -139,7 +139,10 @@ class _Page:
     def _tiles(self) -> Html:
         findings, scores = self.findings, self.findings.scores
         tried = len(findings.trials)
-        about = f"chose the best of {tried}" if tried else f"{findings.source.dim} to {findings.target.dim} dimensions"
+        dims = [findings.source.dim, findings.target.dim]
+        about = f"{dims[0]} dimensions" if dims[0] == dims[1] else f"{dims[0]} to {dims[1]} dimensions"
+        if tried:
+            about = f"chose the best of {tried}"
         known = len(findings.aligner.pairs_)
         shown = [
             ("Method", type(findings.aligner).__name__, about),
@@ -147,7 +150,7 @@ class _Page:
         ]
         if scores:
             result = scores[0].result
-            low, high = result.interval("p@1")
+            low, high = share_interval(result)
             first = (
                 "First answer is right",
                 percent(result.p_at_1, 1),
@@ -218,18 +221,23 @@ class _Page:
         return joined(drawn, table(head, rows, label="P@1 by frequency, with 95 % intervals"))
 
     def _map(self) -> Html:
-        known = "The pairs are test pairs, which the map was not learned from."
+        known = "These are test pairs, from which the model did not learn."
         if self.findings.test is None:
-            known = "The pairs are seed pairs, from which the map was learned: they look better than others would."
+            known = "These are seed pairs, from which the model learned: other pairs would look worse."
         return self._figure("map") if self.findings.map is None else joined(tag("p", known), self._figure("map"))
 
     def _spaces(self) -> Html:
         head = ["vectors", "effective dimensions", "isotropy", "first 10 directions", "hubness"]
         rows = [
-            [name, rounded(space.effective_dimensions, 0), rounded(space.isotropy, 2), percent(space.top_10),
-             rounded(space.hubness, 1)]
-            for name, space in self.findings.spaces.items()
-        ]  # fmt: skip
+            [
+                joined(word(name), f", {when}"),
+                rounded(space.effective_dimensions, 0),
+                rounded(space.isotropy, 2),
+                percent(space.top_10),
+                rounded(space.hubness, 1),
+            ]
+            for (name, when), space in self.findings.spaces.items()
+        ]
         label = (
             "Effective dimensions and isotropy are high if the words fill the space evenly; hubness is 0 without hubs"
         )
@@ -306,9 +314,15 @@ class _Page:
         findings = self.findings
         seed = findings.alignment.seed
         sides = zip(("Source", "Target"), findings.names, (findings.source, findings.target), strict=True)
-        rows = [("Method", findings.method)]
+        rows: list[tuple[str, str]] = [("Method", findings.method)]
         rows += [
-            (side, f"{name}: {len(vectors):,} words of {vectors.dim} dimensions, checksum {vectors.checksum}")
+            (
+                side,
+                joined(
+                    word(name),
+                    checksums(f": {len(vectors):,} words of {vectors.dim} dimensions, checksum {vectors.checksum}"),
+                ),
+            )
             for side, name, vectors in sides
         ]
         if seed.get("total"):
@@ -336,7 +350,7 @@ def _settings(aligner: BaseAligner, label: str) -> Html:
 
 
 def _share(result: BLIResult) -> Html:
-    return with_interval(lambda share: percent(share, 0), result.p_at_1, *result.interval("p@1"))
+    return with_interval(lambda share: percent(share, 0), result.p_at_1, *share_interval(result))
 
 
 def _few(share: float) -> str:
@@ -363,7 +377,7 @@ def _listed(parts: Sequence[Html]) -> Html:
 
 def _score_row(scored: Scored) -> list[str]:
     result = scored.result
-    own = with_interval(lambda share: percent(share, 1), result.p_at_1, *result.interval("p@1"))
+    own = with_interval(lambda share: percent(share, 1), result.p_at_1, *share_interval(result))
     ahead = "–"
     if scored.behind is not None:
         behind = scored.behind

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fipp.report._canvas import FONT, FOURTH, INK, LINE, MUTED, RULE, SOURCE, TARGET, THIRD, matplotlib, plain
-from fipp.report._findings import BY_CSLS, Findings, Scored
+from fipp.report._findings import BY_CSLS, Findings, Scored, share_interval
 from fipp.report._map import draw_map
 from fipp.report._page import percent
 
@@ -16,7 +16,8 @@ _TEXT = FONT - 2
 # Each method has a marker of its own, so that colour is not all that tells them apart.
 _MARKS = (("o", SOURCE), ("D", FOURTH), ("s", TARGET), ("^", THIRD))
 _SHOWN_TRIALS = 24
-_LONGEST_NAME = {False: 56, True: 48}
+# How many letters of a name fit on one of its lines, and how many lines there are.
+_NAME_LINES = {False: (50, 2), True: (48, 1)}
 _WHEN = (("before", "Before alignment"), ("after", "After alignment"))
 
 
@@ -27,7 +28,7 @@ def width(narrow: bool) -> float:
 
 def rows_height(n: int, narrow: bool) -> float:
     """Return the height of a figure with this many rows of `intervals`."""
-    return 0.62 + (0.34 if narrow else 0.25) * n
+    return 0.62 + (0.34 if narrow else 0.28) * n
 
 
 def tidy(axes: Any, title: str = "", *, grid: str = "x") -> None:
@@ -71,9 +72,9 @@ def intervals(
         weight = "bold" if bold and bold[place] else "normal"
         at, align = ((0, place - 0.27), ("left", "bottom")) if narrow else ((0, place), ("right", "center"))
         label = axes.annotate(
-            plain(_short(name, _LONGEST_NAME[narrow])), at, (0 if narrow else -6, 0),
+            "\n".join(map(plain, _folded(name, *_NAME_LINES[narrow]))), at, (0 if narrow else -6, 0),
             xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=_TEXT, color=INK, ha=align[0],
-            va=align[1], fontweight=weight,
+            va=align[1], fontweight=weight, linespacing=1.05,
         )  # fmt: skip
         label.set_in_layout(not narrow)
     low, high = axes.get_xlim()
@@ -82,12 +83,26 @@ def intervals(
     axes.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(4 if narrow else 7, steps=[1, 2, 5, 10]))
 
 
-def _short(name: str, longest: int) -> str:
-    """Return a name without its beginning if it is long: long names differ at their ends."""
-    if len(name) <= longest:
-        return name
-    end = name[-longest:]
-    return f"… {end.partition(', ')[2] or end}"
+def _folded(name: str, longest: int, n_lines: int) -> list[str]:
+    """Return a name on one line or two of similar length; without its beginning if it is longer: names end differently.
+
+    Examples
+    --------
+    >>> _folded("spectral, ridge 2, self-learning", 20, 2)
+    ['spectral, ridge 2,', 'self-learning']
+    >>> _folded("spectral, ridge 2, self-learning", 20, 1)
+    ['… self-learning']
+    """
+    parts = name.split(", ")
+    for start in range(len(parts)):
+        rest = ["… " * bool(start) + parts[start], *parts[start + 1 :]]
+        lines = [[", ".join(rest)]]
+        if n_lines > 1:
+            lines += [[", ".join(rest[:at]) + ",", ", ".join(rest[at:])] for at in range(1, len(rest))]
+        fitting = [each for each in lines if max(map(len, each)) <= longest]
+        if fitting:
+            return min(fitting, key=lambda each: (len(each), max(map(len, each))))
+    return [f"… {name[-longest:]}"]
 
 
 def rivals_of(findings: Findings) -> list[Scored]:
@@ -105,10 +120,13 @@ def draw_scores(figure: Any, findings: Findings, narrow: bool) -> None:
     """Draw the score of the model beside those of well-known methods."""
     scores = scores_of(findings)
     axes = figure.add_subplot()
-    rows = [(each.name, each.result.p_at_1, *each.result.interval("p@1")) for each in scores]
+    rows = [(each.name, each.result.p_at_1, *share_interval(each.result)) for each in scores]
     colours = [SOURCE if each.name.startswith("this") else MUTED for each in scores]
     intervals(axes, rows, colours, narrow=narrow, shown=lambda share: percent(share, 1))
-    axes.set(xlabel="share of words whose first answer is right (P@1)")
+    low, high = axes.get_xlim()
+    # Not beyond 100 %, but with room for the figures after the intervals.
+    axes.set(xlabel="share of words whose first answer is right (P@1)", xlim=(max(low, 0), high))
+    axes.set_xticks([tick for tick in axes.get_xticks() if max(low, 0) <= tick <= min(high, 1)])
     in_percent(axes.xaxis)
     tidy(axes)
 
@@ -123,17 +141,22 @@ def draw_bands(figure: Any, findings: Findings, narrow: bool) -> None:
         names = [f"{name}\n{band.n_queries:,} words" for name, band in bands.items()]
         places = np.arange(len(bands)) + 0.16 * (number - (len(scores) - 1) / 2)
         values = np.array([band.p_at_1 for band in bands.values()])
-        ends = np.array([band.interval("p@1") for band in bands.values()])
+        ends = np.array([share_interval(band) for band in bands.values()])
         axes.vlines(places, ends[:, 0], ends[:, 1], color=colour, linewidth=1.4)
-        axes.plot(places, values, mark, color=colour, markersize=4.5, linestyle="none", label=each.name)
+        axes.plot(places, values, mark, color=colour, markersize=4.5, linestyle="none", label=each.name, clip_on=False)
     axes.set(xticks=range(len(names)), ylim=(0, 1.02), ylabel="P@1", xlim=(-0.5, len(names) - 0.5))
     axes.set_xticklabels(names)
     in_percent(axes.yaxis)
-    axes.legend(
-        frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if narrow else len(scores), borderaxespad=0,
-        handletextpad=0, borderpad=0.4, columnspacing=0.8,
-    )  # fmt: skip
+    _legend_above(axes, 2 if narrow else len(scores), handletextpad=0)
     tidy(axes, grid="y")
+
+
+def _legend_above(axes: Any, columns: int, **options: Any) -> None:
+    """Put the legend above the axes, where it covers no line."""
+    axes.legend(
+        frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0, borderpad=0.4,
+        columnspacing=0.8, **options,
+    )  # fmt: skip
 
 
 def draw_pairs(figure: Any, findings: Findings, narrow: bool) -> None:
@@ -190,7 +213,11 @@ def _finish_panel(axes: Any, number: int, narrow: bool, below: str, title: str, 
     if number or not narrow:
         axes.set(xlabel=below)
     if not number:
-        axes.legend(frameon=False, loc="upper right", handlelength=1.6, borderaxespad=0)
+        # Above both panels, where it covers no line.
+        axes.figure.legend(
+            *axes.get_legend_handles_labels(), frameon=False, loc="outside upper left", handlelength=1.6, ncols=2,
+            borderaxespad=0.1, columnspacing=1.2, fontsize=_TEXT, labelcolor=INK,
+        )  # fmt: skip
     tidy(axes, title, grid=grid)
 
 
@@ -226,7 +253,7 @@ def draw_hubs(figure: Any, findings: Findings, narrow: bool) -> None:
     axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.legend(frameon=False, loc="upper right")
+    _legend_above(axes, 1 if narrow else 2)
     tidy(axes, grid="both")
 
 

@@ -165,9 +165,9 @@ FIGURES: dict[str, Kind] = {
     ),
     "products": Kind(
         "Inner products before and after",
-        "How similar words are to other words of their own side. A map can only fit if both sides agree on that: after "
-        "alignment, the two curves should lie on each other.",
-        lambda findings, narrow: 3.0 if narrow else 2.1,
+        "How similar words are to other words of their own side. An alignment can only fit if both sides agree on "
+        "that: after it, the two curves should lie on each other.",
+        lambda findings, narrow: 3.2 if narrow else 2.3,
         draw_products,
         _always,
     ),
@@ -175,7 +175,7 @@ FIGURES: dict[str, Kind] = {
         "Spectra before and after",
         "How much of the variance each direction has, the largest first. Curves that lie on each other mean that both "
         "sides use their dimensions alike; a steep start means that a few directions dominate.",
-        lambda findings, narrow: 3.4 if narrow else 2.1,
+        lambda findings, narrow: 3.6 if narrow else 2.3,
         draw_spectra,
         _always,
     ),
@@ -191,7 +191,7 @@ FIGURES: dict[str, Kind] = {
         "Hubs by cosine and by CSLS",
         "How often each target word is among the ten nearest of a source word. A curve that starts high and falls "
         "steeply means hubs: a few words are the answer to everything. CSLS corrects for that.",
-        lambda findings, narrow: 2.1 if narrow else 2.3,
+        lambda findings, narrow: 2.4,
         draw_hubs,
         _always,
     ),

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from fipp._alignment import Alignment
 from fipp._progress import Progress, Steps, stages
 from fipp.aligners import FEWEST_TO_JUDGE, METHODS, BaseAligner, PairCosines, pair_cosines
-from fipp.evaluate import BLIResult, PairedComparison, compare_results, describe_space
+from fipp.evaluate import BLIResult, Interval, PairedComparison, compare_results, describe_space
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
 from fipp.linalg import filtered_gram, single_threaded_blas, unit_rows
@@ -109,6 +109,25 @@ class Spread(NamedTuple):
     edges: dict[str, Floats]
     densities: dict[str, dict[str, Floats]]
     spectra: dict[str, dict[str, Floats]]
+
+
+def share_interval(result: BLIResult) -> Interval:
+    """Return the 95 % interval of the share of words whose first answer is right.
+
+    If all answers are right, or none is, every resample says the same, which does not mean that the share is known
+    exactly: then the interval is that of Clopper and Pearson (1934).
+
+    Examples
+    --------
+    >>> from fipp.evaluate import bli
+    >>> low, high = share_interval(bli(np.eye(10), np.eye(10), np.arange(10), np.arange(10)))
+    >>> print(round(low, 2), high)
+    0.69 1.0
+    """
+    if 0 < result.p_at_1 < 1:
+        return result.interval("p@1")
+    bound = 0.025 ** (1 / max(result.n_queries, 1))
+    return Interval(bound, 1.0) if result.p_at_1 else Interval(0.0, 1 - bound)
 
 
 def method_of(aligner: BaseAligner) -> str:
@@ -310,11 +329,14 @@ class Findings:
         return Hubs(list(self.target.words[: len(target)]), counts, len(asked))
 
     @cached_property
-    def spaces(self) -> dict[str, Any]:
+    def spaces(self) -> dict[tuple[str, str], Any]:
         """Isotropy, effective dimensions and hubness of both sides, before and after."""
-        given = {f"{self.names[0]}, before": self.source.matrix, f"{self.names[1]}, before": self.target.matrix}
-        moved = {f"{self.names[0]}, after": self.shared[0], f"{self.names[1]}, after": self.shared[1]}
-        return {name: describe_space(matrix[:_HUB_WORDS]) for name, matrix in (given | moved).items()}
+        given = self.source.matrix, self.target.matrix
+        return {
+            (name, when): describe_space(matrix[:_HUB_WORDS])
+            for when, sides in (("before", given), ("after", self.shared))
+            for name, matrix in zip(self.names, sides, strict=True)
+        }
 
     @cached_property
     def cosines(self) -> Floats:

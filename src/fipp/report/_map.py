@@ -19,6 +19,8 @@ _PERPLEXITY, _ITERATIONS = 12.0, 600
 # Labels appear at the first of these magnifications at which they cover nothing.
 _ZOOMS = (1, 2, 4, 8, 16)
 _GAP, _MARGIN, _DOT = 4.0, 0.04, 3.7
+# Longer words are cut; what is shown when the pointer rests on them is whole.
+_LONGEST_WORD = 24
 # Either side has a marker of its own, so that colour is not all that tells them apart.
 _MARKERS = (("●", "o", 1.0), ("◆", "D", 0.82))
 
@@ -118,26 +120,37 @@ def _label(axes: Any, words: list[str], colours: list[str], notes: list[str], pl
     renderer = axes.figure.canvas.get_renderer()
     scale, corner, inverse = 72 / DPI, axes.figure.bbox.height, axes.transData.inverted()
     texts = [
-        axes.text(0, 0, plain(word), fontsize=FONT - 2, color=colour, ha="left", va="center", zorder=3)
+        axes.text(0, 0, plain(_shortened(word)), fontsize=FONT - 2, color=colour, ha="left", va="center", zorder=3)
         for word, colour in zip(words, colours, strict=True)
     ]
     extents = [text.get_window_extent(renderer) for text in texts]
     sizes = np.array([[extent.width, extent.height] for extent in extents])
-    zooms = first_zooms(places, sizes, DPI / 72 * _GAP)
-    for text, (x, y), zoom, note in zip(texts, places, zooms, notes, strict=True):
+    gap = DPI / 72 * _GAP
+    # A word that would reach beyond the right edge stands to the left of its point.
+    turned = places[:, 0] + gap + sizes[:, 0] > axes.figure.bbox.width
+    zooms = first_zooms(places, sizes, gap, turned)
+    for text, (x, y), zoom, left, note in zip(texts, places, zooms, turned, notes, strict=True):
         kind = f"{LABEL} z1" if zoom == 1 else f"{LABEL} {ENLARGED} z{zoom}"
         gid = mark(kind, x * scale, (corner - y) * scale, note)
-        text.set(position=inverse.transform((x + DPI / 72 * _GAP, y)), gid=gid)
+        at = inverse.transform((x - gap if left else x + gap, y))
+        text.set(position=at, ha="right" if left else "left", gid=gid)
 
 
-def first_zooms(points: Floats, sizes: Floats, gap: float) -> list[int]:
+def _shortened(word: str) -> str:
+    return word if len(word) <= _LONGEST_WORD else f"{word[: _LONGEST_WORD - 1]}…"
+
+
+def first_zooms(points: Floats, sizes: Floats, gap: float, turned: NDArray[np.bool_] | None = None) -> list[int]:
     """Return the magnification from which on each label, to the right of its point, covers no other label or point.
+
+    Those that are ``turned`` stand to the left of their points.
 
     Labels that are shown stay apart when the map is enlarged, because they keep their size while distances grow. Those
     of one pair, the first and the second half of the points, take turns.
     """
     n = len(points)
-    offsets = np.stack([np.full(n, gap), -sizes[:, 1] / 2], axis=1)
+    across = np.full(n, gap) if turned is None else np.where(turned, -gap - sizes[:, 0], gap)
+    offsets = np.stack([across, -sizes[:, 1] / 2], axis=1)
     order = np.arange(n).reshape(2, -1).T.ravel() if n % 2 == 0 else np.arange(n)
     found, shown = np.full(n, 2 * _ZOOMS[-1]), np.zeros(n, dtype=bool)
     for zoom in _ZOOMS:

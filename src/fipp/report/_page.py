@@ -100,14 +100,14 @@ def _cell(content: str, kind: str | bool) -> Html:
 
 def summary(rows: Iterable[tuple[str, str]], *, label: str) -> Html:
     """Return a table of names and values."""
-    body = (
-        tag("tr", tag("th", name, scope="row"), tag("td", _checksums(value), class_="long")) for name, value in rows
-    )
+    body = (tag("tr", tag("th", name, scope="row"), tag("td", checksums(value), class_="long")) for name, value in rows)
     return tag("table", _caption(label), tag("tbody", *body), class_="summary")
 
 
-def _checksums(text: str) -> Html:
-    """Return text in which checksums are set in small type, on a line of their own."""
+def checksums(text: str) -> Html:
+    """Return text in which checksums are set in small type, on a line of their own; HTML stays as it is."""
+    if isinstance(text, Html):
+        return text
     return joined(*(tag("code", part) if _CHECKSUM.fullmatch(part) else part for part in _CHECKSUM.split(text)))
 
 

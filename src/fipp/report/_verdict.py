@@ -5,19 +5,20 @@ from __future__ import annotations
 from fipp.evaluate import BLIResult
 from fipp.report._charts import rivals_of
 from fipp.report._findings import Findings, Scored
-from fipp.report._page import percent
+from fipp.report._page import joined, percent, word
 
 _LOW_COVERAGE = 0.8
 
 
 def verdict(findings: Findings) -> str:
-    """Return the sentence that says how good the alignment is."""
-    source, target = findings.names
+    """Return the sentence that says how good the alignment is, as HTML if it names both sides."""
+    source, target = map(word, findings.names)
     if not findings.scores:
-        return (
-            f"{percent(findings.mutual)} of the most frequent words of {source} and {target} are each other's nearest "
-            "neighbour by CSLS; how many of them are right is not known without known pairs."
-        )
+        return joined(
+            f"{percent(findings.mutual)} of the most frequent words of ", source, " and ", target,
+            " are each other's nearest neighbour by CSLS. Without known pairs, nobody can say how many of them are "
+            "right.",
+        )  # fmt: skip
     result = _own(findings)
     asked = f"{result.n_queries:,} {'seed' if findings.test is None else 'test'} word{'s' * (result.n_queries != 1)}"
     if findings.test is None:

@@ -76,7 +76,7 @@ function showTranslation(answer) {
     element("h3", {}, model.method),
     element("div", { class: "lists" }, titled("h4", ["cosine"], ranked(model.cosine, there)),
       titled("h4", ["CSLS"], model.csls ? ranked(model.csls, there)
-        : element("p", { class: "waiting" }, "is being prepared …"))))));
+        : element("p", { class: "waiting" }, "being prepared …"))))));
   if (answer.word === state.word) showTicks();  // the same word as before, by a new model
   find("hint").hidden = true;
   find("near").hidden = answer.known;
@@ -229,7 +229,8 @@ function showSeeds(seeds, word, suspicious = 0) {
   find("seeds-title").textContent = word ? "Seed pairs nearby" : suspicious ? "Seed pairs that look wrong" : "Seed pairs";
   const given = state.status.pairs.given.toLocaleString("en");
   find("seeds-hint").textContent = word ? "" : suspicious
-    ? `${suspicious.toLocaleString("en")} of ${given} are no nearer than words paired by chance. These are the farthest apart.`
+    ? `${suspicious.toLocaleString("en")} of ${given} ${suspicious === 1 ? "is" : "are"} no nearer than words paired by chance,`
+      + " according to maps that were learned without them. Those that are farthest apart come first."
     : "The pairs that the model learned from appear with a word, nearest first.";
   const shown = word ? seeds : seeds.slice(0, suspicious);
   find("seeds").dataset.word = word || "";
@@ -315,7 +316,7 @@ function showScore(compared) {
   find("score").replaceChildren(...SCORES.map(([name, key]) => element("div", { class: "tile" }, element("dt", {}, name),
     element("dd", {}, percent(compared ? score.after[key] : score[key]),
       element("small", {}, compared ? `before ${percent(score.before[key])}` : "as it is")))));
-  const measured = `Measured by ${score.retrieval} on ${score.n_questions.toLocaleString("en")} words: ${score.measured_on}.`;
+  const measured = `Measured by ${score.retrieval} on ${score.n_questions.toLocaleString("en")} words of the ${score.measured_on}.`;
   find("score-note").textContent = compared ? `${measured} ${change(score)}` : measured;
 }
 
@@ -336,7 +337,7 @@ function showStatus(status) {
   const undone = document.activeElement === find("undo");
   find("undo").disabled = !status.undo || running;
   if (undone && find("undo").disabled) find("refit-button").focus();
-  find("undo-what").textContent = status.undo ? `Undo would take back: ${status.undo}` : "";
+  find("undo-what").textContent = status.undo ? `Undo takes back ${status.undo}.` : "";
   find("refit-button").disabled = running;
   find("stop").hidden = find("working").hidden = !running;
   find("progress").value = refit.progress;
@@ -348,15 +349,18 @@ function showStatus(status) {
 
 const ENDS = { done: "The model was learned again.", failed: "The refit failed:", stopped: "The refit was stopped; the model is as it was." };
 
+function tellEnd({ state: end, message }) {
+  find("refit-said").textContent = [ENDS[end], message].filter(Boolean).join(" ");
+  typed();
+}
+
 const watch = guarded(async () => {
   const before = state.status;
   state.watching = null;
   showStatus(await ask("/api/status"));
   const now = state.status;
-  if (before.refit.state === "running" && now.refit.state !== "running") {
-    find("refit-said").textContent = [ENDS[now.refit.state], now.refit.message].filter(Boolean).join(" ");
-    typed();
-  } else if (before.csls_progress < 1 && now.csls_progress === 1) typed();
+  if (before.refit.state === "running" && now.refit.state !== "running") tellEnd(now.refit);
+  else if (before.csls_progress < 1 && now.csls_progress === 1) typed();
 });
 
 const submitRefit = guarded(async (event) => {
@@ -365,6 +369,7 @@ const submitRefit = guarded(async (event) => {
   find("refit-said").textContent = "";
   find("progress-label").textContent = `Learning by ${find("method").value}`;
   showStatus(await ask("/api/status"));
+  if (state.status.refit.state !== "running") tellEnd(state.status.refit);  // it was that quick
 });
 
 const undo = guarded(async () => {
@@ -399,7 +404,8 @@ const submitList = guarded(async (event) => {
     { words, side: state.side, k: 3, retrieval: find("list-retrieval").value, model: find("list-model").value || "first" });
   const lines = text.replace(/\n$/, "").split("\n");
   const unknown = lines.filter((line) => line.endsWith("\t\t\t")).length;
-  find("list-said").textContent = `${lines.length - 1} lines${unknown ? `, ${unknown} of unknown words` : ""}.`;
+  const said = unknown ? `, ${unknown} of ${unknown === 1 ? "an unknown word" : "unknown words"}` : "";
+  find("list-said").textContent = `${lines.length - 1} lines${said}.`;
   state.lines = text;
   URL.revokeObjectURL(find("list-download").href);
   find("list-download").href = URL.createObjectURL(new Blob([text], { type: "text/tab-separated-values" }));
