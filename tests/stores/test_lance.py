@@ -108,11 +108,11 @@ def test_an_interrupted_conversion_goes_on_and_other_stores_take_part(setting):
     assert not os.path.exists("new.lance")
     Conversion.load("new.lance").run()
     assert is_converted(setting)
-    Conversion.start("model.fipp", "old.lance", "new.parquet").run()
+    Conversion.start("model.fipp", "old.lance", "new.arrow").run()
     np.save("old.npy", np.ones((5000, OLD), np.float32))
     conversion = Conversion.start("model.fipp", "old.npy", "matrix.lance", dtype="int8")
     conversion.run()
-    assert verify(conversion).is_right and verify(Conversion.load("new.parquet")).is_right
+    assert verify(conversion).is_right and verify(Conversion.load("new.arrow")).is_right
     assert len(draw("old.lance", 50)) == 50
     conversion.delete()
     assert not os.path.exists("matrix.lance")

@@ -66,6 +66,12 @@ def _fixed_size(kind: Any) -> int:
     return int(kind.list_size) if pyarrow().types.is_fixed_size_list(kind) else 0
 
 
+def dtype_of(kind: Any) -> np.dtype[Any]:
+    """Return numpy's type for numbers of a type of Arrow, whose own function asks for pandas before pyarrow 26."""
+    dtype: np.dtype[Any] = pyarrow().array([], kind).to_numpy(zero_copy_only=False).dtype
+    return dtype
+
+
 def vector_type(like: Any, numbers: Any, dimensions: int) -> Any:
     """Return the type of lists of the same kind as ``like``, with other numbers and another length."""
     arrow = pyarrow()

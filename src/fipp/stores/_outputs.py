@@ -186,7 +186,7 @@ class FileSink(PathSink):
 def _width(kind: Any) -> int:
     """Return about how many bytes a value of a type takes; those of text are not known."""
     if is_vector(kind) and pyarrow().types.is_fixed_size_list(kind):
-        return int(kind.list_size * kind.value_type.byte_width)
+        return int(kind.list_size * kind.value_type.bit_width // 8)
     return 8
 
 

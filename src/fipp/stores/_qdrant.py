@@ -16,7 +16,7 @@ import numpy as np
 
 from fipp._optional import require
 from fipp.exceptions import FippError, warn
-from fipp.stores._columns import column_of
+from fipp.stores._columns import column_of, dtype_of
 from fipp.stores._store import FRAGMENT_ROWS, Address, Fragment, Key, key_ranges, pyarrow
 
 QDRANT = b"fipp.qdrant"
@@ -255,8 +255,7 @@ def column_of_records(records: Sequence[Any], field: Any) -> Any:
     vectors = [_vector(record.vector, name) for record in records]
     if kind == "one":
         valid = np.array([vector is not None for vector in vectors], bool)
-        numbers = field.type.value_type.to_pandas_dtype()
-        matrix = np.array([vector for vector in vectors if vector is not None], numbers)
+        matrix = np.array([vector for vector in vectors if vector is not None], dtype_of(field.type.value_type))
         return column_of(matrix.reshape(int(valid.sum()), field.type.list_size), valid, field.type)
     if kind == "sparse":
         vectors = [vector and {"indices": vector.indices, "values": vector.values} for vector in vectors]

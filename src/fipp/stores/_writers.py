@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fipp.exceptions import FippError
 from fipp.io import atomic_pair, atomic_path
-from fipp.stores._columns import is_vector, matrix_of
+from fipp.stores._columns import dtype_of, is_vector, matrix_of
 from fipp.stores._matrices import FAISS_METRIC
 from fipp.stores._store import pyarrow
 
@@ -44,7 +44,7 @@ def check_writable(path: Path, schema: Any) -> None:
         raise FippError(f"{path} has no place for the columns {', '.join(homeless)}: write Parquet or Arrow instead")
     numbers = schema.field(vectors[0]).type.value_type
     if suffix in FAISS_SUFFIXES and numbers != pyarrow().float32():
-        raise FippError(f"{path} can only hold vectors of float32, not {_dtype(numbers)}: leave --dtype out")
+        raise FippError(f"{path} can only hold vectors of float32, not {dtype_of(numbers)}: leave --dtype out")
     if suffix in FAISS_SUFFIXES and others and not types.is_integer(others[0].type):
         raise FippError(f"{path} can only hold ids that are whole numbers, not {others[0].type}")
 
@@ -61,10 +61,19 @@ def _write_parquet(path: Path, schema: Any, batches: Iterator[Any], rows: int) -
         for batch in batches:
             held.append(batch)
             if sum(map(len, held)) >= _ROW_GROUP:
-                writer.write_table(arrow.Table.from_batches(held, schema), row_group_size=_ROW_GROUP)
+                _write_group(writer, arrow.Table.from_batches(held, schema))
                 held = []
         if held:
-            writer.write_table(arrow.Table.from_batches(held, schema), row_group_size=_ROW_GROUP)
+            _write_group(writer, arrow.Table.from_batches(held, schema))
+
+
+def _write_group(writer: Any, table: Any) -> None:
+    try:
+        writer.write_table(table, row_group_size=_ROW_GROUP)
+    except pyarrow().ArrowNotImplementedError as error:  # rows without a vector, before pyarrow 25
+        raise FippError(
+            f"this version of pyarrow cannot write the table as Parquet: {error}. Upgrade pyarrow, or write .arrow"
+        ) from None
 
 
 def _leaves(schema: Any) -> list[str]:
@@ -87,7 +96,7 @@ def _write_npy(path: Path, schema: Any, batches: Iterator[Any], rows: int) -> No
     vector = next(field for field in schema if is_vector(field.type))
     if "id" not in schema.names:
         with atomic_path(path) as temporary, open(temporary, "wb") as file:
-            _npy_header(file, (rows, _width(vector)), _dtype(vector.type.value_type))
+            _npy_header(file, (rows, _width(vector)), dtype_of(vector.type.value_type))
             for batch in batches:
                 file.write(_numbers(batch, vector.name, path).data)
         return
@@ -99,9 +108,9 @@ def _write_npy(path: Path, schema: Any, batches: Iterator[Any], rows: int) -> No
         open(temporary, "wb") as file,
         open(temporary_ids, "wb") as ids_file,
     ):
-        _npy_header(file, (rows, _width(vector)), _dtype(vector.type.value_type))
+        _npy_header(file, (rows, _width(vector)), dtype_of(vector.type.value_type))
         if not as_text:
-            _npy_header(ids_file, (rows,), _dtype(ids.type))
+            _npy_header(ids_file, (rows,), dtype_of(ids.type))
         for batch in batches:
             file.write(_numbers(batch, vector.name, path).data)
             ids_file.write(_lines(batch, path) if as_text else _numbers(batch, "id", path).data)
@@ -122,7 +131,7 @@ def _npy_header(file: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None
 
 def _write_safetensors(path: Path, schema: Any, batches: Iterator[Any], rows: int) -> None:
     shapes = {field.name: (rows, _width(field)) if is_vector(field.type) else (rows,) for field in schema}
-    types = {field.name: _dtype(field.type.value_type if is_vector(field.type) else field.type) for field in schema}
+    types = {field.name: dtype_of(field.type.value_type if is_vector(field.type) else field.type) for field in schema}
     header, places, end = {}, {}, 0
     # Readers want tensors without gaps and, for the sake of alignment, those of wide numbers first.
     for name in sorted(shapes, key=lambda name: (-types[name].itemsize, name)):
@@ -169,10 +178,6 @@ def _width(field: Any) -> int:
             f"the vectors of the column {field.name!r} may differ in length: write Parquet or Arrow instead"
         )
     return int(field.type.list_size)
-
-
-def _dtype(kind: Any) -> np.dtype[Any]:
-    return np.dtype(kind.to_pandas_dtype())
 
 
 def _numbers(batch: Any, name: str, path: Path) -> NDArray[Any]:
