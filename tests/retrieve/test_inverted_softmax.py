@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
+from small_spaces import spaces
 from threadpoolctl import threadpool_limits
 
 from fipp.evaluate import bli
@@ -36,17 +36,6 @@ def brute_force(queries, keys, reference, beta, retrieval):
                 probability *= math.exp(beta * cosine(x, y)) / by_gallery
             table[i, j] = math.log(probability)
     return table
-
-
-@st.composite
-def spaces(draw):
-    """Small whole numbers: ties, copies and rows of zeros are common."""
-    d = draw(st.integers(1, 12))
-    values = st.integers(-2, 2)
-    queries = draw(arrays(np.int8, (draw(st.integers(1, 6)), d), elements=values))
-    keys = draw(arrays(np.int8, (draw(st.integers(1, 9)), d), elements=values))
-    copies = draw(st.lists(st.integers(0, len(keys) - 1), max_size=4))
-    return queries, np.concatenate([keys, keys[copies]])
 
 
 @settings(deadline=None, max_examples=40)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
+from small_spaces import spaces
 from threadpoolctl import threadpool_limits
 
 from fipp.exceptions import FippError
@@ -54,17 +54,6 @@ def brute_force_csls(queries, keys, reference, n_neighbours):
         nearest = np.mean(sorted(row, reverse=True)[:n_neighbours])
         table.append([2 * c - nearest - h for c, h in zip(row, hubness, strict=True)])
     return np.array(table)
-
-
-@st.composite
-def spaces(draw):
-    """Two small sets of small whole numbers: ties, copies, multiples and rows of zeros are common."""
-    d = draw(st.integers(1, 20))
-    values = st.integers(-2, 2)
-    queries = draw(arrays(np.int8, (draw(st.integers(1, 7)), d), elements=values))
-    keys = draw(arrays(np.int8, (draw(st.integers(1, 12)), d), elements=values))
-    copies = draw(st.lists(st.integers(0, len(keys) - 1), max_size=6))
-    return queries, np.concatenate([keys, keys[copies]])
 
 
 @settings(deadline=None, max_examples=60)

@@ -1,0 +1,16 @@
+"""Small spaces for the search, in which everything that is special is common."""
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+
+@st.composite
+def spaces(draw):
+    """Two small sets of small whole numbers: ties, copies, multiples and rows of zeros are common."""
+    d = draw(st.integers(1, 20))
+    values = st.integers(-2, 2)
+    queries = draw(arrays(np.int8, (draw(st.integers(1, 7)), d), elements=values))
+    keys = draw(arrays(np.int8, (draw(st.integers(1, 12)), d), elements=values))
+    copies = draw(st.lists(st.integers(0, len(keys) - 1), max_size=6))
+    return queries, np.concatenate([keys, keys[copies]])
