@@ -97,20 +97,47 @@ def unknown_table():
     rows = []
     for record in benchmark.records:
         for pair in UNKNOWN:
-            scores = record[pair]
-            best = {
-                **scores,
-                "best": [max(each) for each in zip(scores["by words"], scores["by vectors"], strict=True)],
-            }
-            cells = [_both(scores["by words"]), _both(scores["by vectors"]), *_row(best, "best")[1:]]
+            scores = _with_best(record[pair])
+            cells = [_both(scores["by words"]), _both(scores["by vectors"]), *_row(scores, "best")[1:]]
             rows.append([record["english"], record["size"].upper(), f"`{record['method']}`", pair, *cells])
     header = ["English vectors", "seed", "method", "pair", "by words", "by vectors", "hub", "smaller gain"]
     return table(header, rows)
 
 
+def _with_best(scores):
+    """Return the scores with the better of two maps in a row, by each measure."""
+    return {**scores, "best": [max(each) for each in zip(scores["by words"], scores["by vectors"], strict=True)]}
+
+
 def _row(scores, other):
-    gain = min(mine - theirs for mine, theirs in zip(scores["hub"], scores[other], strict=True))
-    return [_both(scores[other]), _both(scores["hub"]), f"{gain:+.3f}".replace("0.", ".").replace("-", "−")]
+    return [_both(scores[other]), _both(scores["hub"]), _signed(_gain(scores, other))]
+
+
+def _gain(scores, other):
+    """Return the smaller of the two gains, by cosine and by CSLS."""
+    return min(mine - theirs for mine, theirs in zip(scores["hub"], scores[other], strict=True))
+
+
+def _signed(gain):
+    return f"{gain:+.3f}".replace("0.", ".").replace("-", "−")
+
+
+def gains(kind):
+    """Return the smaller gain of every comparison between languages with a dictionary ("known") or without."""
+    if kind == "known":
+        return [_gain(record[pair], "alone") for record in benchmark.records for pair in KNOWN]
+    return [_gain(_with_best(record[pair]), "best") for record in benchmark.records for pair in UNKNOWN]
+
+
+def at_least(kind, least):
+    """Return how many of the gains are not smaller than this."""
+    every = gains(kind)
+    return f"{sum(gain >= least for gain in every)} of {len(every)}"
+
+
+def extreme(kind, which):
+    """Return the smallest ("min") or the largest ("max") of the gains."""
+    return _signed({"min": min, "max": max}[which](gains(kind)))
 
 
 def words(pair):
