@@ -1,4 +1,6 @@
-"""Small spaces for the search, in which everything that is special is common."""
+"""Small spaces for the search, in which everything that is special is common, and the memory that a search takes."""
+
+import tracemalloc
 
 import numpy as np
 from hypothesis import strategies as st
@@ -14,3 +16,12 @@ def spaces(draw):
     keys = draw(arrays(np.int8, (draw(st.integers(1, 12)), d), elements=values))
     copies = draw(st.lists(st.integers(0, len(keys) - 1), max_size=6))
     return queries, np.concatenate([keys, keys[copies]])
+
+
+def with_peak_memory(work):
+    """Return what the work returns, and the bytes that it took at its peak."""
+    tracemalloc.start()
+    try:
+        return work(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -1,12 +1,10 @@
 """Nearest neighbours, against loops over single pairs."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_spaces import spaces
+from small_spaces import spaces, with_peak_memory
 from threadpoolctl import threadpool_limits
 
 from fipp.exceptions import FippError
@@ -246,12 +244,7 @@ def test_working_memory_stays_within_what_was_given(retrieval):
     keys = np.random.default_rng(4).standard_normal((6000, 8), dtype=np.float32)
     keys[:500] = 0
     neighbours(keys[:10], keys, 10, retrieval=retrieval)
-    tracemalloc.start()
-    try:
-        found = neighbours(keys, keys, 10, retrieval=retrieval, max_memory="8 MB")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    found, peak = with_peak_memory(lambda: neighbours(keys, keys, 10, retrieval=retrieval, max_memory="8 MB"))
     # The result is held packed, unpacked and, for CSLS, beside the nearest by cosine.
     result = 4 * (found.indices.nbytes + found.scores.nbytes)
     assert peak < 8e6 + result
@@ -262,12 +255,7 @@ def test_keys_that_all_tie_stand_in_order_and_take_no_more_memory(retrieval):
     rng = np.random.default_rng(6)
     keys = np.tile(rng.standard_normal((3, 8)), (1000, 1))
     queries = rng.standard_normal((400, 8))
-    tracemalloc.start()
-    try:
-        found = neighbours(queries, keys, 4, retrieval=retrieval, max_memory="2 MB")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    found, peak = with_peak_memory(lambda: neighbours(queries, keys, 4, retrieval=retrieval, max_memory="2 MB"))
     assert peak < 2e6 + 4 * (found.indices.nbytes + found.scores.nbytes)
     # Row j is a copy of row j mod 3: the first four copies of the best of three.
     np.testing.assert_array_equal(found.indices, found.indices[:, :1] % 3 + [0, 3, 6, 9])
