@@ -124,22 +124,26 @@ def _signed(gain):
     return f"{gain:+.3f}".replace("0.", ".").replace("-", "−")
 
 
-def gains(kind):
-    """Return the smaller gain of every comparison between languages with a dictionary ("known") or without."""
-    if kind == "known":
-        return [_gain(record[pair], "alone") for record in benchmark.records for pair in KNOWN]
-    return [_gain(_with_best(record[pair]), "best") for record in benchmark.records for pair in UNKNOWN]
+def gains(other, method="*"):
+    """Return the smaller gain over "alone", "by words", "by vectors" or the "best" of these two, for each score."""
+    pairs = KNOWN if other == "alone" else UNKNOWN
+    records = [record for record in benchmark.records if method in ("*", record["method"])]
+    return [
+        _gain(record[pair] if other == "alone" else _with_best(record[pair]), other)
+        for record in records
+        for pair in pairs
+    ]
 
 
-def at_least(kind, least):
+def at_least(other, least, method="*"):
     """Return how many of the gains are not smaller than this."""
-    every = gains(kind)
+    every = gains(other, method)
     return f"{sum(gain >= least for gain in every)} of {len(every)}"
 
 
-def extreme(kind, which):
+def extreme(other, which):
     """Return the smallest ("min") or the largest ("max") of the gains."""
-    return _signed({"min": min, "max": max}[which](gains(kind)))
+    return _signed({"min": min, "max": max}[which](gains(other)))
 
 
 def words(pair, size):
