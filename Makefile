@@ -7,7 +7,7 @@ TORCH ?= torch==2.13.0
 # A test runs on each core; threads of several tests that wait for each other would take longer.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test floor lint docs results package clean help
+.PHONY: demo test floor coverage mutants lint docs results bench package clean help
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -23,6 +23,16 @@ floor: .venv-floor/bin/python  ## run every test with the oldest versions of the
 	.venv-floor/bin/python -m pip install --quiet --constraint .venv-floor/floor.txt --editable '.[test,ann]'
 	$(ONE_THREAD) .venv-floor/bin/python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal
 
+coverage: .venv/dev  ## run every test and print which lines and branches of fipp no test runs; below 92 % is an error
+	$(BIN)/coverage erase
+	$(ONE_THREAD) $(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+mutants: .venv/dev  ## change operators and constants of four rooms one at a time, and see whether their tests notice
+	$(BIN)/python scripts/mutate.py
+	$(BIN)/python benchmarks/results.py
+
 lint: .venv/dev  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -34,6 +44,9 @@ docs: .venv/dev  ## build the documentation as a site in build/site
 
 results: .venv/dev  ## write all tables and figures of the docs; RUN=1 measures first, RUN="auto fit" some, AGAIN=1 anew
 	$(BIN)/python benchmarks/results.py $(if $(RUN),--run $(patsubst 1,all,$(RUN))) $(if $(AGAIN),--again)
+
+bench: .venv/dev  ## measure fipp beside other tools, with the least that each work could take, and write docs/results/bench.md
+	$(BIN)/python benchmarks/results.py --run bench --again
 
 package: .venv/dev  ## build the wheel and the source archive, check both, and run the demo from the wheel in an empty environment
 	rm -rf dist build/empty

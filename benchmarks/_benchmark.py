@@ -15,8 +15,10 @@ import json
 import time
 import traceback
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
+from multiprocessing import get_context
 from pathlib import Path
 
 import fipp
@@ -134,6 +136,12 @@ class Benchmark:
 
     def _identity(self, record):
         return tuple(record[field] for field in self.fields)
+
+
+def in_new_process(work, *arguments):
+    """Return ``work(*arguments)``, done in a process of its own, which has imported and kept nothing else."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(work, *arguments).result()
 
 
 @cache

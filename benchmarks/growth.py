@@ -8,14 +8,13 @@ the logarithms: 1 means twice the time for twice the size, 2 four times.
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
 import time
 from pathlib import Path
 
 import fit
 import numpy as np
-from _benchmark import Benchmark
+from _benchmark import Benchmark, in_new_process
 from _figures import Figure, new_figure, save
 from _tables import count, table
 
@@ -67,16 +66,10 @@ def prepared(work, sizes, folder):
 
 
 def measure(work, against, size):
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    process = context.Process(target=_measure_here, args=(work, {**USUAL[work], against: size}, queue))
-    process.start()
-    told = queue.get()
-    process.join()
-    return told
+    return in_new_process(_measure_here, work, {**USUAL[work], against: size})
 
 
-def _measure_here(work, sizes, queue):
+def _measure_here(work, sizes):
     with tempfile.TemporaryDirectory() as folder:
         small = {name: min(size, 1_000) for name, size in sizes.items()}
         for run in prepared("CSLS" if work == "auto" else work, small, folder):
@@ -87,7 +80,7 @@ def _measure_here(work, sizes, queue):
         memory = peak.growth()
         if seconds < SHORT:
             seconds = min(seconds, *(processor_seconds(run) for _ in range(2)))
-        queue.put({"processor": seconds, "floor": min(processor_seconds(floor) for _ in range(2)), "memory": memory})
+        return {"processor": seconds, "floor": min(processor_seconds(floor) for _ in range(2)), "memory": memory}
 
 
 def processor_seconds(run):

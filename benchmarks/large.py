@@ -8,13 +8,12 @@ of its own. One product of the vocabularies is timed in the same process, with a
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 
 import _data
 import auto
 import numpy as np
-from _benchmark import Benchmark
+from _benchmark import Benchmark, in_new_process
 from _tables import count, table
 
 import retrieve
@@ -48,22 +47,16 @@ def grown(matrix, n, seed=0):
 
 
 def measure(words):
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    process = context.Process(target=_measure_here, args=(words, queue))
-    process.start()
-    told = queue.get()
-    process.join()
-    return told
+    return in_new_process(_measure_here, words)
 
 
-def _measure_here(words, queue):
+def _measure_here(words):
     X, Y = (grown(side.matrix, words) for side in _data.sides(PAIR))
     _data.load.cache_clear()
     pairs = _data.seed_rows(PAIR, SIZE)
     _data.load.cache_clear()
     retrieve.product(X[:2000], Y[:2000])
-    queue.put(_figures(X, Y, pairs))
+    return _figures(X, Y, pairs)
 
 
 def _figures(X, Y, pairs):

@@ -41,13 +41,13 @@ def folder():
 
 
 @cache
-def vector_file():
+def vector_file(rows=ROWS):
     """Write random vectors of the size of word vectors, each number in its shortest form, and return the path."""
     from fipp import Vectors
 
     rng = np.random.default_rng(0)
-    matrix = rng.standard_normal((ROWS, DIMENSIONS), dtype=np.float32) * np.float32(0.1)
-    path, words = Path(folder().name, "vectors.vec"), [f"word{row}" for row in range(ROWS)]
+    matrix = rng.standard_normal((rows, DIMENSIONS), dtype=np.float32) * np.float32(0.1)
+    path, words = Path(folder().name, f"{rows}.vec"), [f"word{row}" for row in range(rows)]
     Vectors(words, matrix).save(path)
     Vectors(words[:10], matrix[:10]).save(tiny(path))
     time.sleep(2.5)  # fipp does not cache a file that has just changed

@@ -11,14 +11,13 @@ among all.
 
 from __future__ import annotations
 
-import multiprocessing
 import threading
 import time
 from importlib.util import find_spec
 
 import _data
 import numpy as np
-from _benchmark import Benchmark
+from _benchmark import Benchmark, in_new_process
 from _tables import count, table
 
 from fipp import Procrustes
@@ -158,26 +157,19 @@ def obstacle():
 
 
 def measure(size, way):
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    process = context.Process(target=_measure_here, args=(size, way, queue))
-    process.start()
-    told = queue.get()
-    process.join()
-    return told
+    return in_new_process(_measure_here, size, way)
 
 
-def _measure_here(size, way, queue):
+def _measure_here(size, way):
     source, target = vectors(size)
     if way == IN_TURN:
         source = source[:ASKED_OF_LARGE] if size == LARGE else source
-        queue.put({"queries": len(source), "keys": len(target), **_measure_in_turn(source, target, ROUNDS[size])})
-        return
+        return {"queries": len(source), "keys": len(target), **_measure_in_turn(source, target, ROUNDS[size])}
     CONTENDERS[way](source[:2000], target[:2000])  # imports, threads
     found, told = _timed(CONTENDERS[way], source, target)
     if way.startswith("cosine") and size == SIZE:
         told["same"] = float((found[:COMPARED] == ours(source[:COMPARED], target)).mean())
-    queue.put(told)
+    return told
 
 
 def _measure_in_turn(source, target, rounds):

@@ -6,7 +6,6 @@ are converted from Parquet to Parquet, with an id and a title beside each vector
 
 from __future__ import annotations
 
-import multiprocessing
 import re
 import shutil
 import tempfile
@@ -15,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
-from _benchmark import Benchmark
+from _benchmark import Benchmark, in_new_process
 from _tables import count, table
 
 ROWS = (100_000, 1_000_000)
@@ -98,19 +97,14 @@ def measure(work, size, place):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepared(work, size, folder)
-        context = multiprocessing.get_context("spawn")
-        queue = context.Queue()
-        process = context.Process(target=_measure_here, args=(work, size, place, folder, queue))
-        process.start()
-        told = queue.get()
-        process.join()
+        told = in_new_process(_measure_here, work, size, place, folder)
         for part in ("old", "new"):
             if (folder / part).exists():
                 told[f"bytes_{part}"] = sum(file.stat().st_size for file in (folder / part).iterdir())
         return told
 
 
-def _measure_here(work, size, place, folder, queue):
+def _measure_here(work, size, place, folder):
     with ExitStack() as stack:
         client = stack.enter_context(_cluster()) if place == "cluster" else None
         run = runner(work, size, folder)
@@ -122,7 +116,7 @@ def _measure_here(work, size, place, folder, queue):
         run()
         seconds, after = time.perf_counter() - start, _spent(client)
         memory = [_peak(), *(client.run(_peak).values() if client is not None else ())]
-        queue.put({"processor": after - before, "seconds": seconds, "memory": max(memory)})
+        return {"processor": after - before, "seconds": seconds, "memory": max(memory)}
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,20 @@ def no_terminal(monkeypatch):
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """Let everything that `atomic_path` writes go to a device that is always full."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+
+    def create(target):
+        temporary = target.with_name(f".{target.name}.0123456789ab.part")
+        temporary.symlink_to("/dev/full")
+        return temporary, os.open("/dev/full", os.O_RDWR)
+
+    monkeypatch.setattr("fipp.io._atomic._create_beside", create)
 
 
 @pytest.fixture(scope="session")

@@ -318,3 +318,10 @@ def test_any_shape_gives_finite_vectors_of_the_target_dimension(shape, n, solver
     assert np.isfinite(target).all()
     assert np.isfinite([aligner.deviation_, *aligner.objective_]).all()
     assert 0 <= aligner.score(X, Y[:n]) <= 1
+
+
+def test_the_published_vectors_of_tiny_vectors_are_as_good(rng):
+    X = rng.standard_normal((30, 4))
+    for size in (1.0, 1e-6):
+        found = reference.published_vectors(size * X, size * X, 1.0, 1.0, 4)
+        np.testing.assert_allclose(found @ found.T, size**2 * X @ X.T, atol=1e-9 * size**2)

@@ -1,11 +1,13 @@
 """A ridge regression with a small network beside it."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
 import fipp
 from fipp import Alignment, ResidualMLP, Ridge, Vectors
-from fipp.linalg import ResidualNetwork
+from fipp.linalg import ResidualNetwork, Training
 
 
 def bent(rng, n=1500, d=6):
@@ -32,6 +34,25 @@ def test_gradients_agree_with_differences(rng, loss, dropped):
                 sides.append(ResidualNetwork(*arrays).gradient(X, Y, loss, mask)[0])
             array[place] = middle
             assert (sides[0] - sides[1]) / 2e-6 == pytest.approx(expected[place], rel=1e-6, abs=1e-6)
+
+
+def test_the_steps_are_those_of_adam_with_decay_towards_the_start_of_the_map(rng):
+    arrays = [rng.standard_normal(shape) for shape in [(4, 3), (3,), (4, 5), (5,), (5, 3)]]
+    X, Y = rng.standard_normal((7, 4)), rng.standard_normal((7, 3))
+    training = Training("mse", learning_rate=0.01, weight_decay=0.3, dropout=0.0, batch_size=7, random_state=0)
+    found = next(islice(training.epochs(ResidualNetwork(*(array.copy() for array in arrays)), X, Y), 9, None))
+    # Loshchilov and Hutter (2019), algorithm 2, with a decay of the map W and its offset to where they were.
+    rest = [*(array.copy() for array in arrays[:2]), 0.0, 0.0, 0.0]
+    means, squares = [0.0] * 5, [0.0] * 5
+    for step in range(1, 11):
+        _, gradients = ResidualNetwork(*arrays).gradient(X, Y, "mse", None)
+        for i, gradient in enumerate(gradients):
+            means[i] = 0.9 * means[i] + 0.1 * gradient
+            squares[i] = 0.999 * squares[i] + 0.001 * gradient**2
+            towards = (means[i] / (1 - 0.9**step)) / (np.sqrt(squares[i] / (1 - 0.999**step)) + 1e-8)
+            arrays[i] = arrays[i] - 0.01 * towards - 0.01 * 0.3 * (arrays[i] - rest[i])
+    for array, expected in zip(found.arrays(), arrays, strict=True):
+        np.testing.assert_allclose(array, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_bent_map_is_learned_better_than_by_ridge_regression(rng):

@@ -46,20 +46,6 @@ def write_old(outputs):
         path.write_bytes(b'{"key": "old"}\n' if path.suffix == ".jsonl" else b"old")
 
 
-@pytest.fixture
-def full_disk(monkeypatch):
-    """Let everything that `atomic_path` writes go to a device that is always full."""
-    if not os.path.exists("/dev/full"):
-        pytest.skip("this system has no /dev/full")
-
-    def create(target):
-        temporary = target.with_name(f".{target.name}.0123456789ab.part")
-        temporary.symlink_to("/dev/full")
-        return temporary, os.open("/dev/full", os.O_RDWR)
-
-    monkeypatch.setattr("fipp.io._atomic._create_beside", create)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_full_disk_is_exit_code_2_and_leaves_the_old_files(run, space, full_disk, name):
     command = commands(space)[name]

@@ -57,20 +57,6 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.fixture
-def full_disk(monkeypatch):
-    """Let every temporary file be a link to a device that is always full."""
-    if not os.path.exists("/dev/full"):
-        pytest.skip("this system has no /dev/full")
-
-    def create(target):
-        temporary = target.with_name(f".{target.name}.0123456789ab.part")
-        temporary.symlink_to("/dev/full")
-        return temporary, os.open("/dev/full", os.O_RDWR)
-
-    monkeypatch.setattr(_atomic, "_create_beside", create)
-
-
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_full_disk_is_told_with_the_name_of_the_file_and_leaves_the_old_one(tmp_path, name, request):
     WRITERS[name](tmp_path / name)

@@ -91,3 +91,28 @@ def test_no_steps_leave_the_start_as_it_is(seed):
     found, losses = descend(FilteredObjective(*seed, 0.1, 1.0), seed[0], n_steps=0)
     np.testing.assert_array_equal(found, seed[0])
     assert losses.shape == (1,)
+
+
+class Bowl:
+    """The squared distance from a point, as an objective."""
+
+    def __init__(self, lowest):
+        self.lowest = lowest
+
+    def with_gradient(self, X):
+        error = X - self.lowest
+        return Objective(float(np.square(error).sum()), 0.0, 1.0), 2 * error
+
+
+def test_the_steps_are_those_of_adam(rng):
+    start, lowest = rng.standard_normal((2, 6, 3))
+    best, losses = descend(Bowl(lowest), start, learning_rate=0.05, n_steps=30)
+    # Kingma and Ba (2015), algorithm 1, in float64.
+    X, mean, square, expected = start.copy(), 0.0, 0.0, []
+    for step in range(1, 32):
+        expected.append(np.square(X - lowest).sum())
+        gradient, last = 2 * (X - lowest), X
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+        X = X - 0.05 * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    np.testing.assert_allclose(losses, expected, rtol=1e-4)
+    np.testing.assert_allclose(best, last, atol=1e-4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
+from small_spaces import spaces
 from threadpoolctl import threadpool_limits
 
 from fipp.exceptions import FippError
@@ -32,11 +32,7 @@ def brute_force(queries, keys, query_rows, gold_rows, retrieval):
 @st.composite
 def lookups(draw):
     """Small whole numbers, with copies and rows of zeros, and pairs in any order with several golds."""
-    d = draw(st.integers(1, 20))
-    values = st.integers(-2, 2)
-    queries = draw(arrays(np.int8, (draw(st.integers(1, 7)), d), elements=values))
-    keys = draw(arrays(np.int8, (draw(st.integers(1, 12)), d), elements=values))
-    keys = np.concatenate([keys, keys[draw(st.lists(st.integers(0, len(keys) - 1), max_size=6))]])
+    queries, keys = draw(spaces())
     pairs = draw(st.lists(st.tuples(st.integers(0, len(queries) - 1), st.integers(0, len(keys) - 1)), max_size=12))
     return queries, keys, [row for row, _ in pairs], [gold for _, gold in pairs]
 

@@ -1,12 +1,10 @@
 """Nearest neighbours, against loops over single pairs."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
+from small_spaces import spaces, with_peak_memory
 from threadpoolctl import threadpool_limits
 
 from fipp.exceptions import FippError
@@ -54,17 +52,6 @@ def brute_force_csls(queries, keys, reference, n_neighbours):
         nearest = np.mean(sorted(row, reverse=True)[:n_neighbours])
         table.append([2 * c - nearest - h for c, h in zip(row, hubness, strict=True)])
     return np.array(table)
-
-
-@st.composite
-def spaces(draw):
-    """Two small sets of small whole numbers: ties, copies, multiples and rows of zeros are common."""
-    d = draw(st.integers(1, 20))
-    values = st.integers(-2, 2)
-    queries = draw(arrays(np.int8, (draw(st.integers(1, 7)), d), elements=values))
-    keys = draw(arrays(np.int8, (draw(st.integers(1, 12)), d), elements=values))
-    copies = draw(st.lists(st.integers(0, len(keys) - 1), max_size=6))
-    return queries, np.concatenate([keys, keys[copies]])
 
 
 @settings(deadline=None, max_examples=60)
@@ -257,12 +244,7 @@ def test_working_memory_stays_within_what_was_given(retrieval):
     keys = np.random.default_rng(4).standard_normal((6000, 8), dtype=np.float32)
     keys[:500] = 0
     neighbours(keys[:10], keys, 10, retrieval=retrieval)
-    tracemalloc.start()
-    try:
-        found = neighbours(keys, keys, 10, retrieval=retrieval, max_memory="8 MB")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    found, peak = with_peak_memory(lambda: neighbours(keys, keys, 10, retrieval=retrieval, max_memory="8 MB"))
     # The result is held packed, unpacked and, for CSLS, beside the nearest by cosine.
     result = 4 * (found.indices.nbytes + found.scores.nbytes)
     assert peak < 8e6 + result
@@ -273,12 +255,7 @@ def test_keys_that_all_tie_stand_in_order_and_take_no_more_memory(retrieval):
     rng = np.random.default_rng(6)
     keys = np.tile(rng.standard_normal((3, 8)), (1000, 1))
     queries = rng.standard_normal((400, 8))
-    tracemalloc.start()
-    try:
-        found = neighbours(queries, keys, 4, retrieval=retrieval, max_memory="2 MB")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    found, peak = with_peak_memory(lambda: neighbours(queries, keys, 4, retrieval=retrieval, max_memory="2 MB"))
     assert peak < 2e6 + 4 * (found.indices.nbytes + found.scores.nbytes)
     # Row j is a copy of row j mod 3: the first four copies of the best of three.
     np.testing.assert_array_equal(found.indices, found.indices[:, :1] % 3 + [0, 3, 6, 9])

@@ -4,11 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+from small_spaces import with_peak_memory
 from threadpoolctl import threadpool_limits
 
 import fipp
@@ -152,12 +152,7 @@ def test_both_directions_stay_within_the_memory_given():
     rng = np.random.default_rng(9)
     A, B = rng.standard_normal((6000, 16), dtype=np.float32), rng.standard_normal((5000, 16), dtype=np.float32)
     mutual_neighbours(A[:50], B[:50], retrieval="csls")
-    tracemalloc.start()
-    try:
-        mutual_neighbours(A, B, retrieval="csls", max_memory="16 MB")
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    _, peak = with_peak_memory(lambda: mutual_neighbours(A, B, retrieval="csls", max_memory="16 MB"))
     assert peak < 16e6
 
 

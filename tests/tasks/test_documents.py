@@ -26,12 +26,6 @@ def sample():
     return topical()
 
 
-@pytest.fixture(scope="module")
-def aligned(sample):
-    languages, _, _ = sample
-    return fipp.align(languages.source, languages.target, languages.seed, "fipp")
-
-
 def test_a_topic_carried_by_translated_words_transfers_by_the_baseline(sample, aligned):
     languages, train, test = sample
     after = transfer(aligned, train, test, "logistic")

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from task_samples import lexical
 
-import fipp
 from fipp.evaluate import Side
 from fipp.exceptions import FippError
 from fipp.tasks import (
@@ -22,24 +21,9 @@ SOME = Coverage(10, 9, 5, 4, 2, 0)
 SMALL = {"hidden": 8, "epochs": 3, "learning_rate": 0.01, "device": "cpu"}
 
 
-@pytest.fixture
-def torch():
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield torch
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def sample():
     return lexical()
-
-
-@pytest.fixture(scope="module")
-def aligned(sample):
-    languages, _, _ = sample
-    return fipp.align(languages.source, languages.target, languages.seed, "fipp")
 
 
 @pytest.fixture(scope="module")

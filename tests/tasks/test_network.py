@@ -30,12 +30,6 @@ def sample():
 
 
 @pytest.fixture(scope="module")
-def aligned(sample):
-    languages, _, _ = sample
-    return fipp.align(languages.source, languages.target, languages.seed, "fipp")
-
-
-@pytest.fixture(scope="module")
 def texts(sample):
     languages, train, _ = sample
     return encode(train.texts[:120], languages.source), train.labels[:120]
