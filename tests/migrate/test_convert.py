@@ -1,9 +1,6 @@
 """Converting collections: nothing is lost, everything resumes, and what is wrong is said."""
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +8,8 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
+
+from conversion_trials import FILES, counted_in_a_process  # noqa: E402
 
 from fipp import Procrustes, Ridge  # noqa: E402
 from fipp.exceptions import FippError  # noqa: E402
@@ -160,12 +159,9 @@ def test_a_batch_is_converted_by_a_plain_function_that_can_be_pickled(aligner):
 
 
 def test_killed_conversions_are_resumed_to_the_identical_result():
-    trials = Path(__file__).with_name("conversion_trials.py")
-    ran = subprocess.run([sys.executable, trials, "6"], capture_output=True, text=True, check=False)
-    counts = json.loads(ran.stdout or "{}")
-    assert counts.get("kills") == 6, ran.stderr
-    assert counts["failures"] == 0
-    assert counts["most fragments done again by a kill"] <= 1
+    for sink, counts in counted_in_a_process(2, *FILES).items():
+        assert counts["kills"] == 2 and counts["failures"] == 0, sink
+        assert counts["most fragments done again after a kill"] <= 1, sink
 
 
 class ConversionError(Exception):
