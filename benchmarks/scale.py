@@ -19,7 +19,7 @@ from _benchmark import Benchmark
 from _tables import count, table
 
 ROWS = (100_000, 1_000_000)
-PAIRS = (5_000, 20_000)
+PAIRS = (5_000, 20_000, 60_000)
 OLD, NEW = 384, 768
 SEARCHED = 256
 QUERIES = 1_000
