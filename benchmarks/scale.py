@@ -23,7 +23,7 @@ PAIRS = (5_000, 20_000, 60_000)
 OLD, NEW = 384, 768
 SEARCHED = 256
 QUERIES = 1_000
-SIZES = {"convert": ROWS, "search": ROWS, "fit": PAIRS}
+SIZES = {"convert": ROWS, "search": (*ROWS, 10_000_000), "fit": PAIRS}
 PLACES = ("one process", "cluster")
 SUBJECTS = {
     "convert": f"convert, {OLD} to {NEW} dimensions",
@@ -179,8 +179,7 @@ def exponent_table():
     rows = []
     for work, subject in SUBJECTS.items():
         alone, together = (benchmark.find(work=work, place=place) for place in PLACES)
-        largest = SIZES[work][-1]
-        extra = _one(work, largest, "cluster")["processor"] / _one(work, largest)["processor"]
+        extra = together[-1]["processor"] / alone[-1]["processor"]
         shown = [f"{_exponent(records, 'processor'):.2f}" for records in (alone, together)]
         rows.append([subject, *shown, f"{_exponent(alone, 'memory'):.2f}", f"{extra:.2f}"])
     header = ["", "exponent, one process", "exponent, cluster", "exponent of memory"]
@@ -192,29 +191,25 @@ def _exponent(records, name):
     return np.polyfit(np.log(sizes), np.log(values), 1)[0] + 0.0
 
 
-def _one(work, size, place="one process"):
-    return benchmark.one(work=work, size=size, place=place)
-
-
 def conversion(size, name, digits=3):
     """Return a measurement of a conversion in one process: its seconds, or its memory in MB."""
-    value = _one("convert", size)[name]
+    value = benchmark.one(work="convert", size=size, place="one process")[name]
     return f"{value / 1e6:,.0f}" if name == "memory" else f"{value:.{digits}g}"
 
 
 def billion_table():
     """Return the cost of a billion vectors step by step, each calculated from the ones above."""
-    largest = _one("convert", ROWS[-1], "cluster")
-    per_row = largest["processor"] / ROWS[-1]
+    largest, searched = (benchmark.find(work=work, place="cluster")[-1] for work in ("convert", "search"))
+    per_row = largest["processor"] / largest["size"]
     core_hours = per_row * BILLION / 3600
-    read, written = (largest[f"bytes_{part}"] / ROWS[-1] for part in ("old", "new"))
+    read, written = (largest[f"bytes_{part}"] / largest["size"] for part in ("old", "new"))
     moved = (read + written) * BILLION
     disk_hours = moved / BYTES_PER_SECOND / 3600
-    found = _one("search", ROWS[-1], "cluster")["processor"] / ROWS[-1]
+    found = searched["processor"] / searched["size"]
     rows = [
         [
             "processor time of a row, on a cluster",
-            f"{largest['processor']:,.0f} s / {count(ROWS[-1])} rows",
+            f"{largest['processor']:,.0f} s / {count(largest['size'])} rows",
             f"{1e6 * per_row:.1f} µs",
         ],
         ["of a billion rows", f"{1e6 * per_row:.1f} µs × 10⁹ / 3,600", f"{core_hours:.1f} core hours"],
