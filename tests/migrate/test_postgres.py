@@ -189,6 +189,18 @@ def test_names_are_switched_in_one_transaction_and_back(model, aligner, server, 
     assert run("SELECT to_regclass('new')") == [(None,)]
 
 
+def test_whoever_may_use_the_table_may_use_the_new_one_after_the_switch(model, server, run):
+    fill(run)
+    run('DROP ROLE IF EXISTS "the app"; CREATE ROLE "the app"; GRANT SELECT ON docs TO "the app"')
+    run("GRANT UPDATE ON docs TO PUBLIC")
+    conversion = start(model, server)
+    conversion.run()
+    conversion.switch("docs")
+    may = "SELECT has_table_privilege('the app', 'docs', '{}')"
+    assert [run(may.format(right)) for right in ("SELECT", "UPDATE", "DELETE")] == [[(True,)], [(True,)], [(False,)]]
+    assert run("SELECT indexname FROM pg_indexes WHERE tablename = 'docs'") == [("new_pkey",)]
+
+
 def test_numbers_and_values_that_the_database_makes_itself_go_on(model, server, run):
     fill(run)
     run("DROP TABLE IF EXISTS docs CASCADE")
@@ -264,7 +276,6 @@ def test_a_password_is_taken_from_the_environment_and_never_written(model, serve
 def test_several_workers_may_write_fragments_at_the_same_time(model, aligner, server, run):
     fill(run)
     conversion = start(model, server)
-    assert conversion.sink.shared
     with conversion._working(), ThreadPoolExecutor(3) as pool:
         planned = list(conversion.source.plan(50))
         for fragment, checksum in pool.map(partial(_write_fragment, conversion.manifest), planned):

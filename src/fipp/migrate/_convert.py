@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -136,7 +137,8 @@ class Conversion:
         place = manifest_path(sink) if manifest is None else Path(manifest)
         if place.exists():
             raise FippError(
-                f"{place} is there already: `fipp migrate resume {sink}` goes on, rollback --delete removes it"
+                f"{place} is there already: `fipp migrate resume {quote(os.fspath(sink))}` goes on, rollback --delete "
+                "removes it"
             )
         with closing(open_source(_absolute(source), key=key)) as store:
             key = store.key or key
@@ -251,8 +253,6 @@ class Conversion:
 
     def _written_elsewhere(self, fragments: Iterator[Fragment]) -> Generator[tuple[Fragment, str], None, None]:
         """Do the same on other machines, each of which writes whole fragments where all of them can see them."""
-        if not getattr(self.sink, "shared", False):
-            raise FippError(f"{self.sink.address} can be written by one process only: leave the cluster out")
         return shared_map(_write_fragment, replace(self.manifest, fragments={}, checksums={}), fragments)
 
     def _converted(self, item: tuple[Fragment, Any]) -> tuple[Fragment, Any]:

@@ -80,7 +80,8 @@ def open_sink(address: str, *, key: str | None = None, column: str | None = None
         if path.suffix.lower() in WRITERS:
             return FileSink(address)
         if path.suffix and not path.is_dir() and not address.endswith("/"):
-            raise FippError(f"{address} is in no format that fipp writes: give a folder, or {', '.join(WRITERS)}")
+            known = ", ".join((*WRITERS, LANCE))
+            raise FippError(f"{address} is in no format that fipp writes: give a folder, or {known}")
         return FolderSink(address)
     if parsed.scheme in _POSTGRES:
         return PostgresSink(parsed, key)

@@ -22,8 +22,6 @@ class PathSink:
     """What a folder and a file share: fragments are collected beside the place, and a name may be a link to it."""
 
     copies = 1
-    shared = True
-    """Whether several processes may write fragments at the same time."""
 
     def __init__(self, address: str) -> None:
         self.address = address

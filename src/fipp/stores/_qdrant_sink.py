@@ -30,9 +30,6 @@ from fipp.stores._store import Address, Fragment, Store, pyarrow
 class QdrantSink:
     """A new collection, or one that was made beforehand and is empty. Names are switched by aliases."""
 
-    shared = True
-    """Whether several processes may write fragments at the same time."""
-
     def __init__(self, address: Address, key: str | None = None, column: str | None = None) -> None:
         self.address = str(address)
         self.name = address.collection

@@ -113,7 +113,7 @@ def _name(number: int) -> str:
 
 
 class Sink(Protocol):
-    """A place that fragments are written to. Nobody sees them under its own name until `finish`."""
+    """A place that several processes may write fragments to. Nobody sees them under its own name until `finish`."""
 
     address: str
 
