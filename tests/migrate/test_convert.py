@@ -12,7 +12,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 from conversion_trials import FILES, counted_in_a_process  # noqa: E402
 
 from fipp import Procrustes, Ridge  # noqa: E402
-from fipp.exceptions import FippError  # noqa: E402
+from fipp.exceptions import FippError, FippWarning  # noqa: E402
 from fipp.migrate import BatchConverter, Conversion, Migration, PairedSample, verify  # noqa: E402
 from fipp.migrate._manifest import Manifest  # noqa: E402
 
@@ -73,6 +73,16 @@ def close(found, expected, tolerance=1e-5):
     return max(gaps) < tolerance
 
 
+def test_folders_whose_names_tell_what_no_column_does_are_kept_or_missed(model, old, tmp_path):
+    Conversion.start(model, old, tmp_path / "folder")
+    with pytest.warns(FippWarning, match=r"folders such as year=2024 .*file\.parquet will not have it"):
+        Conversion.start(model, old, tmp_path / "file.parquet")
+    for path in old.rglob("*.parquet"):
+        rows = pq.ParquetFile(path).read()
+        pq.write_table(rows.append_column("year", pa.array([2024] * len(rows))), path)
+    Conversion.start(model, old, tmp_path / "column.parquet")
+
+
 def test_a_migration_converts_documents_and_refuses_vectors_of_another_model(tmp_path):
     rng = np.random.default_rng(0)
     new = (rng.standard_normal((400, NEW)) * np.geomspace(1, 0.2, NEW)).astype(np.float32)
@@ -127,7 +137,7 @@ def test_the_source_is_never_changed_and_nothing_is_left_beside(model, old, tmp_
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
 def test_one_file_is_put_together_from_the_fragments(suffix, model, aligner, old, tmp_path):
     sink = tmp_path / f"new{suffix}"
-    Conversion.start(model, f"{old}/*/*.parquet", sink, fragment_rows=300).run()
+    Conversion.start(model, f"{old}/year=2024/*.parquet", sink, fragment_rows=300).run()
     found = pq.read_table(sink) if suffix == ".parquet" else pa.ipc.open_file(sink).read_all()
     source = pq.read_table(sorted(old.rglob("*.parquet")), partitioning=None)
     assert found.drop(["vector"]).equals(source.drop(["vector"]))
@@ -311,6 +321,8 @@ def test_a_conversion_is_refused_with_the_reason(model, old, tmp_path):
         Conversion.start(model, old, tmp_path / "new", dtype="float64")
     with pytest.raises(FippError, match=r"no place for the columns title, tags"):
         Conversion.start(model, old, tmp_path / "new.npy")
+    with pytest.raises(FippError, match=r"no store s3://.*copy or mount"):
+        Conversion.start(model, "s3://bucket/old.parquet", tmp_path / "new")
     (tmp_path / "some.npy").write_bytes(b"nothing")
     with pytest.raises(FippError, match="not a NumPy matrix"):
         Conversion.start(model, tmp_path / "some.npy", tmp_path / "new")

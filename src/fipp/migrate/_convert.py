@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from fipp._progress import Progress, Steps
 from fipp.aligners import BaseAligner
-from fipp.exceptions import FippError
+from fipp.exceptions import FippError, warn
 from fipp.io import read_model
 from fipp.linalg import machines, ordered_map, shared_map
 from fipp.migrate._batches import BatchConverter, row_named
 from fipp.migrate._manifest import Manifest
 from fipp.migrate._migration import MIGRATION, Migration
 from fipp.stores import (
+    FolderSink,
     Fragment,
     Sink,
     Store,
@@ -157,6 +158,7 @@ class Conversion:
             conversion._check_first_rows()
             conversion.sink.create(conversion.converter.schema(schema), conversion.source, total)
             written.save()
+            conversion._warn_of_partitions()
         return conversion
 
     @classmethod
@@ -190,6 +192,15 @@ class Conversion:
                         reason = row_named(error, batch, matrix, valid)
                         raise FippError(f"{self.manifest.source}: {reason}") from None
                     return
+
+    def _warn_of_partitions(self) -> None:
+        """Say that what the names of the source's folders tell is lost, unless the result has the same folders."""
+        folder = getattr(self.source, "partition", "")
+        if folder and not isinstance(self.sink, FolderSink):
+            warn(
+                f"what the names of folders such as {folder} in {self.manifest.source} tell is in no column, and "
+                f"{self.manifest.sink} will not have it: convert to a folder, which has the same ones"
+            )
 
     def run(self, progress: Progress | None = None) -> None:
         """Convert what is not converted yet, catch up with rows that changed meanwhile, and put all in its place."""

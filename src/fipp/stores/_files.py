@@ -46,6 +46,13 @@ class FileStore:
         rows = together * -(-FRAGMENT_ROWS // together)
         return rows if rows <= _MOST_FRAGMENT_ROWS else FRAGMENT_ROWS
 
+    @property
+    def partition(self) -> str:
+        """The first folder like ``year=2024`` whose value is in no column of the files; nothing if there is none."""
+        folders = (part for path in self.paths for part in path.relative_to(self.root).parts[:-1] if "=" in part)
+        columns = self.schema().names
+        return next((folder for folder in folders if folder.partition("=")[0] not in columns), "")
+
     def plan(self, rows: int, done: Sequence[Fragment] = ()) -> Generator[Fragment, None, None]:
         """Yield ranges of rows, none of which spans two files; a file's size and time are the version."""
         _, paths = _find_files(self.address)

@@ -16,6 +16,7 @@ from fipp.stores._store import Sink, Store, parse_address
 from fipp.stores._writers import WRITERS
 
 _KNOWN = "postgresql://, qdrant://, or a path of Parquet, Arrow, Feather, .npy, .safetensors, .faiss or .lance"
+_UNKNOWN = f"there is no store {{}}://: give {_KNOWN}; copy or mount files that are kept elsewhere"
 _POSTGRES = ("postgresql", "postgres")
 _QDRANT = ("qdrant", "qdrant+https")
 
@@ -50,7 +51,7 @@ def open_source(address: str, *, key: str | None = None) -> Store:
         return PostgresStore(parsed, key)
     if parsed.scheme in _QDRANT:
         return QdrantStore(parsed, key)
-    raise FippError(f"there is no store {parsed.scheme}://: give {_KNOWN}")
+    raise FippError(_UNKNOWN.format(parsed.scheme))
 
 
 def open_sink(address: str, *, key: str | None = None, column: str | None = None) -> Sink:
@@ -87,7 +88,7 @@ def open_sink(address: str, *, key: str | None = None, column: str | None = None
         return PostgresSink(parsed, key)
     if parsed.scheme in _QDRANT:
         return QdrantSink(parsed, key, column)
-    raise FippError(f"there is no store {parsed.scheme}://: give {_KNOWN}")
+    raise FippError(_UNKNOWN.format(parsed.scheme))
 
 
 def is_within(path: Path, address: str) -> bool:

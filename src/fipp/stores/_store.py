@@ -198,7 +198,7 @@ def parse_address(address: str) -> Address | None:
             f"the address of the {scheme} store has a password or a key in it, which would stay in the history of the "
             f"shell and in the manifest: {_WHERE.get(scheme, 'put it into the environment')}"
         )
-    if not collection:
+    if not collection and scheme in _WHERE:
         raise FippError(f"{address} names no collection: add it after a #, such as {place}#documents")
     return Address(scheme, place, collection)
 
