@@ -66,9 +66,9 @@ def trial(sink: str, kills: int, seed: int = 0) -> dict[str, int]:
             ended = False
             while not ended:
                 moment = chance.randint(1, lines) if counts["kills"] < kills else None
-                before = _written()
+                before = _begun()
                 ended = not killed(lambda moment=moment: _convert(source, sink), moment)
-                again = sum(name in before for name in _written()[len(before) :])
+                again = sum(name in before for name in _begun()[len(before) :])
                 counts["kills"] += not ended
                 counts["fragments done again"] += again
                 counts["most fragments done again after a kill"] = max(
@@ -105,7 +105,7 @@ def _make(sink: str) -> str:
 
 
 def _convert(source: str, sink: str, model: str = "model.fipp") -> None:
-    """Start a conversion, or go on with one, and note every fragment that is written whole."""
+    """Start a conversion, or go on with one, and note every fragment that is begun."""
     with _clients(sink):
         if manifest_path(sink).exists():
             conversion = Conversion.load(sink)
@@ -114,16 +114,15 @@ def _convert(source: str, sink: str, model: str = "model.fipp") -> None:
         write = conversion.sink.write
 
         def noted(fragment, batches):
-            checksum = write(fragment, batches)
             with open(_LOG, "a") as log:
                 log.write(f"{fragment.name}\n")
-            return checksum
+            return write(fragment, batches)
 
         conversion.sink.write = noted
         conversion.run()
 
 
-def _written() -> list[str]:
+def _begun() -> list[str]:
     return _LOG.read_text().split() if _LOG.exists() else []
 
 

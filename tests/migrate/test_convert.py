@@ -317,6 +317,9 @@ def test_a_conversion_is_refused_with_the_reason(model, old, tmp_path):
         Conversion.start(model, old, old)
     with pytest.raises(FippError, match="no column of vectors 'nothing'"):
         Conversion.start(model, old, tmp_path / "new", column="nothing")
+    pq.write_table(table(n=10).drop(["kind"]), tmp_path / "other.parquet")
+    with pytest.raises(FippError, match=r"other\.parquet has other columns.* than .*p0\.parquet"):
+        Conversion.start(model, tmp_path / "**" / "*.parquet", tmp_path / "new")
     with pytest.raises(FippError, match="float32, float16, int8"):
         Conversion.start(model, old, tmp_path / "new", dtype="float64")
     with pytest.raises(FippError, match=r"no place for the columns title, tags"):

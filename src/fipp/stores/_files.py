@@ -36,7 +36,10 @@ class FileStore:
         return self._explained(self.paths[0], self._kind.schema)
 
     def count(self) -> int:
-        """Return the number of rows."""
+        """Return the number of rows; refuse files that do not belong together before they are read."""
+        schema = self.schema()
+        for path in self.paths[1:]:
+            self._check_columns(path, schema)
         return sum(self._explained(path, self._kind.count) for path in self.paths)
 
     @property
