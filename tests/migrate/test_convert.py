@@ -262,6 +262,18 @@ def test_recall_after_the_fact_is_one_for_a_map_without_error(tmp_path):
     assert verify(conversion, native=tmp_path / "native.parquet").recall > 0.99
 
 
+def test_a_link_is_switched_back_from_any_folder(model, old, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "current").symlink_to("old")
+    Conversion.start(model, "current", "new").run()
+    Conversion.load("new").switch("current")
+    monkeypatch.chdir("old")
+    assert verify(Conversion.load("../new")).is_right
+    Conversion.load("../new").rollback()
+    assert (tmp_path / "current").resolve() == old
+    assert os.listdir() == ["year=2024"]
+
+
 def test_a_link_is_switched_and_switched_back(model, old, tmp_path):
     (tmp_path / "current").symlink_to("old")
     conversion = Conversion.start(model, old, tmp_path / "new")

@@ -275,6 +275,8 @@ class Conversion:
 
     def switch(self, name: str) -> None:
         """Let ``name`` mean the converted collection, in one step."""
+        if "://" not in self.manifest.sink:  # a link, which is switched back perhaps from another folder
+            name = os.path.abspath(name)
         with self._working():
             if self.manifest.state == "switched":
                 raise FippError(f"{self.manifest.name} means {self.manifest.sink} already: rollback switches back")
