@@ -274,6 +274,19 @@ def test_a_link_is_switched_back_from_any_folder(model, old, tmp_path, monkeypat
     assert os.listdir() == ["year=2024"]
 
 
+def test_a_link_that_was_switched_again_is_left_alone(model, old, tmp_path):
+    (tmp_path / "current").symlink_to("old")
+    conversion = Conversion.start(model, old, tmp_path / "new")
+    conversion.run()
+    conversion.switch(str(tmp_path / "current"))
+    (tmp_path / "current").unlink()
+    (tmp_path / "current").symlink_to("newer")
+    for undo in (conversion.rollback, conversion.delete):
+        with pytest.raises(FippError, match="means newer since"):
+            undo()
+    assert os.readlink(tmp_path / "current") == "newer" and (tmp_path / "new").exists()
+
+
 def test_a_link_is_switched_and_switched_back(model, old, tmp_path):
     (tmp_path / "current").symlink_to("old")
     conversion = Conversion.start(model, old, tmp_path / "new")

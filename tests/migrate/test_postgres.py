@@ -182,6 +182,10 @@ def test_names_are_switched_in_one_transaction_and_back(model, aligner, server, 
     assert run("SELECT title FROM docs WHERE code = 100000") == [("none",)]
     run("DELETE FROM docs WHERE code = 100000")
     assert verify(Conversion.load(f"{server}#new")).is_right  # the source has another name now
+    run("ALTER TABLE docs RENAME TO aside; CREATE TABLE docs ()")
+    with pytest.raises(FippError, match="docs means another table since"):
+        conversion.rollback()
+    run("DROP TABLE docs; ALTER TABLE aside RENAME TO docs")
     conversion.rollback()
     assert run("SELECT vector_dims(v) FROM docs LIMIT 1") == [(OLD,)]
     assert run("SELECT vector_dims(v) FROM new LIMIT 1") == [(NEW,)]

@@ -226,6 +226,15 @@ def test_an_alias_is_switched_in_one_step_and_back(model, client):
     assert verify(Conversion.load(f"{PLACE}#new")).is_right
     conversion.rollback()
     assert client.get_collection("live").config.params.vectors.size == OLD
+    conversion.switch("live")
+    client.create_collection("newer", vectors_config=models.VectorParams(size=3, distance="Dot"))
+    made.create_alias.collection_name = "newer"
+    client.update_collection_aliases([made])
+    with pytest.raises(FippError, match="live means newer since"):
+        conversion.rollback()
+    made.create_alias.collection_name = "docs"
+    client.update_collection_aliases([made])
+    conversion.rollback()  # which somebody has done by hand
     conversion.switch("fresh")
     conversion.rollback()
     assert [alias.alias_name for alias in client.get_aliases().aliases] == ["live"]

@@ -12,7 +12,7 @@ from fipp.exceptions import FippError
 from fipp.io import float32_rows
 from fipp.stores._columns import ID_NAMES, is_vector, matrix_of, usual_column
 from fipp.stores._postgres import POSTGRES_TYPE, Database, PostgresStore, identifier, psycopg
-from fipp.stores._store import Address, Fragment, Store, pyarrow
+from fipp.stores._store import Address, Fragment, Store, pyarrow, switched_since
 
 _FRAGMENT = "fipp_fragment"
 _PARTIAL, _BEFORE = "__fipp_partial", "__before"
@@ -214,8 +214,15 @@ class PostgresSink:
         """Rename both tables back in one transaction, unless they were never renamed."""
         with self._transaction(f"was not switched back from {self.name}"):
             self._run("SET LOCAL lock_timeout = '" + _LOCK_TIMEOUT + "'")
-            views = self._run("SELECT 1 FROM pg_class WHERE oid = to_regclass(%s) AND relkind = 'v'", [self._quoted()])
+            # The view that the switch made follows the table whatever its name becomes.
+            views = self._run(
+                "SELECT refobjid = to_regclass(%s) FROM pg_depend JOIN pg_rewrite ON pg_rewrite.oid = objid "
+                "WHERE ev_class = to_regclass(%s) AND refclassid = 'pg_class'::regclass AND refobjid <> ev_class",
+                [identifier(name).as_string(self.database.connection), self._quoted()],
+            )
             if views:
+                if not views[0][0]:
+                    raise switched_since(name, "another table", self.address)
                 self._run("DROP VIEW {table}")
                 self._rename(name, self.name)
                 if before:

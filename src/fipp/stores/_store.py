@@ -151,7 +151,7 @@ class Sink(Protocol):
         """Let ``name`` mean this collection, in one step."""
 
     def switch_back(self, name: str, before: str) -> None:
-        """Let ``name`` mean again what it meant before."""
+        """Let ``name`` mean again what it meant before; refuse if it means something else since."""
 
     def original(self, source: str, name: str, before: str) -> str:
         """Return the address under which the source is found after ``name`` was switched."""
@@ -164,6 +164,11 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Let go of connections and locks; what is asked for later opens them again."""
+
+
+def switched_since(name: str, present: str, address: str) -> FippError:
+    """Return an error about a name that cannot be switched back, because it was switched to something else."""
+    return FippError(f"{name} means {present} since, not {address}, and was left alone")
 
 
 class Address(NamedTuple):
