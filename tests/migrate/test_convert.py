@@ -274,6 +274,19 @@ def test_a_link_is_switched_back_from_any_folder(model, old, tmp_path, monkeypat
     assert os.listdir() == ["year=2024"]
 
 
+def test_a_link_is_switched_back_without_the_model_and_the_source(model, old, tmp_path):
+    (tmp_path / "current").symlink_to("old")
+    conversion = Conversion.start(model, old, tmp_path / "new")
+    conversion.run()
+    conversion.switch(str(tmp_path / "current"))
+    model.unlink()
+    old.rename(tmp_path / "away")
+    Conversion.load(tmp_path / "new").rollback()
+    assert os.readlink(tmp_path / "current") == "old"
+    Conversion.load(tmp_path / "new").delete()
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_link_that_was_switched_again_is_left_alone(model, old, tmp_path):
     (tmp_path / "current").symlink_to("old")
     conversion = Conversion.start(model, old, tmp_path / "new")
@@ -359,7 +372,7 @@ def test_a_conversion_is_refused_with_the_reason(model, old, tmp_path):
         Conversion.start(model, old, tmp_path / "new")
     model.write_bytes(model.read_bytes()[:-1])
     with pytest.raises(FippError, match="not the one"):
-        Conversion.load(tmp_path / "new")
+        Conversion.load(tmp_path / "new").run()
 
 
 @pytest.mark.parametrize("source", ["old", "old/*/*", "old/**/*.parquet", "**/*.parquet"])

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from shlex import quote
@@ -88,15 +88,30 @@ class Conversion:
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
+        self.sink: Sink = open_sink(manifest.sink, key=manifest.key, column=manifest.column)
+
+    # To switch back, neither the model nor the source need be there.
+
+    @cached_property
+    def source(self) -> Store:
+        """The store that is converted."""
+        manifest = self.manifest
+        address = manifest.source
+        if manifest.state == "switched":
+            address = self.sink.original(address, manifest.name, manifest.before)
+        return open_source(address, key=manifest.key)
+
+    @cached_property
+    def converter(self) -> BatchConverter:
+        """What converts record batches of the source."""
+        return BatchConverter(self._map.transform, self.manifest.column, self.manifest.dtype)
+
+    @cached_property
+    def _map(self) -> _Map:
+        manifest = self.manifest
         if _checksum(manifest.model) != manifest.model_checksum:
             raise FippError(f"the model {manifest.model} is not the one that the conversion was started with")
-        self._map = _map_of(manifest.model, manifest.model_checksum)
-        self.converter = BatchConverter(self._map.transform, manifest.column, manifest.dtype)
-        self.sink: Sink = open_sink(manifest.sink, key=manifest.key, column=manifest.column)
-        source = manifest.source
-        if manifest.state == "switched":
-            source = self.sink.original(source, manifest.name, manifest.before)
-        self.source: Store = open_source(source, key=manifest.key)
+        return _map_of(manifest.model, manifest.model_checksum)
 
     @classmethod
     def start(
@@ -171,7 +186,8 @@ class Conversion:
 
     def close(self) -> None:
         """Let go of both stores; what is asked for later opens them again."""
-        self.source.close()
+        if "source" in vars(self):
+            self.source.close()
         self.sink.close()
 
     @contextmanager
