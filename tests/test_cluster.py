@@ -194,8 +194,16 @@ def test_the_command_takes_the_address_of_a_scheduler(client, tmp_path):
     assert '"rows": 12000' in found.output
 
 
-def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
+def test_a_scheduler_that_does_not_answer_is_named_before_anything_is_written(monkeypatch, tmp_path):
+    from typer.testing import CliRunner
+
+    from fipp.cli import app
+
     monkeypatch.setattr("fipp.cluster._SECONDS", 0.5)
+    collection(tmp_path)
+    paths = [str(tmp_path / name) for name in ("model.fipp", "old", "new")]
+    found = CliRunner().invoke(app, ["migrate", "convert", *paths, "--dask", "tcp://127.0.0.1:9"])
+    assert found.exit_code != 0 and not list(tmp_path.glob("new*"))
     with (
         pytest.raises(FippError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"),
         on_dask("tcp://127.0.0.1:9"),

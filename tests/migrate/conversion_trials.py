@@ -1,9 +1,10 @@
 """Conversions that are killed at random moments and resumed.
 
-    python tests/migrate/conversion_trials.py 5 [seed]
+    python tests/migrate/conversion_trials.py 5 new/ new.npy postgresql://host/database#new qdrant://local#new
 
 Each conversion runs in a forked process that kills itself before a random line of the code that reads, converts, writes
-and records. What was counted is printed as JSON.
+and records. Files are converted from a folder of Parquet files, a collection from another one beside it. Collections of
+Qdrant are those of the client's local mode. What was counted is printed as JSON.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import hashlib
 import json
 import os
 import random
-import shutil
 import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, chdir, closing, contextmanager, nullcontext, suppress
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,44 +27,124 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import fipp
 from fipp import Ridge
-from fipp.migrate import Conversion
+from fipp.migrate import Conversion, manifest_path
+from fipp.stores import open_source
 
 ROWS, FRAGMENT = 700, 100
+FILES = ("new/", "new.parquet", "new.arrow", "new.npy", "new.safetensors", "new.faiss")
+FILES = (*FILES, "new.lance") if find_spec("lance") else FILES
 _TRACED = ("fipp/stores/", "fipp/migrate/_", "fipp/io/_atomic")
-SINKS = ("new/", "new.parquet", "new.npy", *(["new.lance"] if find_spec("lance") else []))
+_LOG = Path("log")
 
 
-def make(folder: Path) -> None:
-    """Write a model and two Parquet files."""
+def counted_in_a_process(kills: int, *sinks: str) -> dict[str, dict[str, int]]:
+    """Return the counts of the trials of several sinks, which fork a process of their own."""
+    command = [sys.executable, __file__, str(kills), *sinks]
+    code = {**os.environ, "PYTHONPATH": str(Path(fipp.__file__).parents[1])}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=code)
+    assert ran.returncode == 0, ran.stderr
+    found: dict[str, dict[str, int]] = json.loads(ran.stdout)
+    return found
+
+
+def trial(sink: str, kills: int, seed: int = 0) -> dict[str, int]:
+    """Kill conversions to a sink so many times in all, some of them more than once before they end."""
+    for client in ("psycopg", "qdrant_client"):  # once for all processes; Lance's threads do not survive a fork
+        with suppress(ImportError):
+            import_module(client)
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as name, chdir(name):
+        source = _make(sink)
+        assert not killed(lambda: _convert(source, sink), None, Path("lines"))
+        lines, undisturbed = int(Path("lines").read_text()), _contents(sink)
+        killed(lambda: _delete(sink), None)
+        chance = random.Random(seed)
+        counts = {"kills": 0, "conversions": 0, "fragments done again": 0, "most fragments done again after a kill": 0}
+        counts |= {"different results": 0, "failures": 0}
+        while counts["kills"] < kills:
+            ended = False
+            while not ended:
+                moment = chance.randint(1, lines) if counts["kills"] < kills else None
+                before = _begun()
+                ended = not killed(lambda moment=moment: _convert(source, sink), moment)
+                again = sum(name in before for name in _begun()[len(before) :])
+                counts["kills"] += not ended
+                counts["fragments done again"] += again
+                counts["most fragments done again after a kill"] = max(
+                    counts["most fragments done again after a kill"], again
+                )
+                counts["failures"] += again > 1
+            different = _contents(sink) != undisturbed
+            counts["conversions"] += 1
+            counts["different results"] += different
+            counts["failures"] += different
+            killed(lambda: _delete(sink), None)
+        if source != "old":
+            killed(lambda: _delete(source), None)
+    return counts
+
+
+def _make(sink: str) -> str:
+    """Write a model and the source of a conversion, and return the address of the source."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 5)).astype(np.float32)
-    Ridge().fit(X, X @ rng.standard_normal((5, 7))).save(folder / "model.fipp")
-    (folder / "old").mkdir()
+    Ridge().fit(X, X @ rng.standard_normal((5, 7))).save("model.fipp")
+    Ridge().fit(X, X).save("copy.fipp")
+    Path("old").mkdir()
     for part, start in (("a", 0), ("b", ROWS // 2)):
         vectors = rng.standard_normal((ROWS // 2, 5)).astype(np.float32)
         column = pa.FixedSizeListArray.from_arrays(vectors.ravel(), 5)
         table = pa.table({"id": np.arange(start, start + ROWS // 2), "vector": column})
-        pq.write_table(table, folder / "old" / f"{part}.parquet", row_group_size=130)
+        pq.write_table(table, f"old/{part}.parquet", row_group_size=130)
+    if "://" not in sink:
+        return "old"
+    assert not killed(lambda: _convert("old", f"{sink}_old", "copy.fipp"), None)
+    _LOG.unlink()
+    return f"{sink}_old"
 
 
-def convert(folder: Path, sink: str) -> None:
-    """Start a conversion, or go on with one, and note every fragment that is written whole."""
-    place = str(folder) + "/" + sink
-    if (folder / f"{sink.rstrip('/')}.migration.jsonl").exists():
-        conversion = Conversion.load(place)
-    else:
-        conversion = Conversion.start(folder / "model.fipp", str(folder / "old"), place, fragment_rows=FRAGMENT)
-    write = conversion.sink.write
+def _convert(source: str, sink: str, model: str = "model.fipp") -> None:
+    """Start a conversion, or go on with one, and note every fragment that is begun."""
+    with _clients(sink):
+        if manifest_path(sink).exists():
+            conversion = Conversion.load(sink)
+        else:
+            conversion = Conversion.start(model, source, sink, fragment_rows=FRAGMENT)
+        write = conversion.sink.write
 
-    def noted(fragment, batches):
-        checksum = write(fragment, batches)
-        with open(folder / "log", "a") as log:
-            log.write(fragment.name + "\n")
-        return checksum
+        def noted(fragment, batches):
+            with open(_LOG, "a") as log:
+                log.write(f"{fragment.name}\n")
+            return write(fragment, batches)
 
-    conversion.sink.write = noted
-    conversion.run()
+        conversion.sink.write = noted
+        conversion.run()
+
+
+def _begun() -> list[str]:
+    return _LOG.read_text().split() if _LOG.exists() else []
+
+
+def _delete(sink: str) -> None:
+    with _clients(sink):
+        Conversion.load(sink).delete()
+    _LOG.unlink(missing_ok=True)
+
+
+def _contents(sink: str) -> object:
+    """Return all rows of a collection; for files, digests of what is there under any name that was not there before.
+
+    Lance's own records have random names; without them, a table is not found at all.
+    """
+    if "://" in sink:
+        with _clients(sink), closing(open_source(sink)) as store:
+            return [row for batch in store.batches() for row in batch.to_pylist()]
+    found = [path for path in Path().rglob("*") if path.is_file() and path.parts[0] != "old"]
+    found = [path for path in found if path.parent.name not in ("_versions", "_transactions")]
+    found = [path for path in found if len(path.parts) > 1 or path.name.startswith((".", "new"))]
+    found = [path for path in found if not path.name.endswith((".json", ".jsonl"))]
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(found)}
 
 
 class Moments:
@@ -101,66 +184,27 @@ def killed(work: Callable[[], None], moment: int | None, count: Path | None = No
     return ended != 0
 
 
-def contents(folder: Path, sink: str) -> dict[str, str]:
-    """Return the digests of everything that is there under the sink's name, and of what must not be left.
-
-    Lance's own records have random names; without them, a table is not found at all.
-    """
-    found = [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] != "old"]
-    found = [path for path in found if path.parent.name not in ("_versions", "_transactions")]
-    found = [
-        path for path in found if path.name not in ("log", "model.fipp") and not path.name.endswith((".json", ".jsonl"))
-    ]
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(found)}
+def _clients(sink: str) -> AbstractContextManager[object]:
+    """Return what must be open while there is work with a sink."""
+    return local_qdrant(_patch, "qdrant") if sink.startswith("qdrant") else nullcontext()
 
 
-def reset(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.name not in ("old", "model.fipp"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+def _patch(name: str, value: object) -> None:
+    module, _, attribute = name.rpartition(".")
+    setattr(import_module(module), attribute, value)
 
 
-def trial(kills: int, seed: int = 0) -> dict[str, int]:
-    """Kill so many conversions, some of them more than once before they end."""
-    chance = random.Random(seed)
-    counts = {"kills": 0, "conversions": 0, "fragments done again": 0, "most fragments done again by a kill": 0}
-    counts |= {"different results": 0, "failures": 0}
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as name:
-        folder = Path(name)
-        make(folder)
-        undisturbed, lines, fragments = {}, {}, {}
-        for sink in SINKS:
-            # In a process of its own, because Lance's threads do not survive a fork.
-            assert not killed(lambda sink=sink: convert(folder, sink), None, folder / "lines")
-            lines[sink] = int((folder / "lines").read_text())
-            (folder / "lines").unlink()
-            undisturbed[sink] = contents(folder, sink)
-            fragments[sink] = len((folder / "log").read_text().split())
-            reset(folder)
-        while counts["kills"] < kills:
-            sink = SINKS[counts["conversions"] % len(SINKS)]
-            kills_here, ended = 0, False
-            while not ended:
-                more = counts["kills"] + kills_here < kills
-                moment = chance.randint(1, lines[sink]) if more else None
-                ended = not killed(lambda sink=sink: convert(folder, sink), moment)
-                kills_here += not ended
-            again = len((folder / "log").read_text().split()) - fragments[sink]
-            counts["kills"] += kills_here
-            counts["conversions"] += 1
-            counts["fragments done again"] += again
-            if kills_here:
-                worst = -(-again // kills_here)
-                counts["most fragments done again by a kill"] = max(
-                    counts["most fragments done again by a kill"], worst
-                )
-                counts["failures"] += again > kills_here
-            different = contents(folder, sink) != undisturbed[sink]
-            counts["different results"] += different
-            counts["failures"] += different
-            reset(folder)
-    return counts
+@contextmanager
+def local_qdrant(patch: Callable[..., object], place: object) -> Iterator[object]:
+    """Let addresses of servers mean one client of Qdrant's local mode, which stays open."""
+    from qdrant_client import QdrantClient
+
+    client = QdrantClient(":memory:") if place == ":memory:" else QdrantClient(path=str(place))
+    client.close, close = lambda: None, client.close
+    patch("fipp.stores._qdrant.connect", lambda address: client)
+    yield client
+    close()
 
 
 if __name__ == "__main__":
-    print(json.dumps(trial(*map(int, sys.argv[1:]))))
+    print(json.dumps({sink: trial(sink, int(sys.argv[1])) for sink in sys.argv[2:]}))

@@ -1,9 +1,6 @@
 """Converting collections: nothing is lost, everything resumes, and what is wrong is said."""
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +9,10 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
+from conversion_trials import FILES, counted_in_a_process  # noqa: E402
+
 from fipp import Procrustes, Ridge  # noqa: E402
-from fipp.exceptions import FippError  # noqa: E402
+from fipp.exceptions import FippError, FippWarning  # noqa: E402
 from fipp.migrate import BatchConverter, Conversion, Migration, PairedSample, verify  # noqa: E402
 from fipp.migrate._manifest import Manifest  # noqa: E402
 
@@ -74,6 +73,16 @@ def close(found, expected, tolerance=1e-5):
     return max(gaps) < tolerance
 
 
+def test_folders_whose_names_tell_what_no_column_does_are_kept_or_missed(model, old, tmp_path):
+    Conversion.start(model, old, tmp_path / "folder")
+    with pytest.warns(FippWarning, match=r"folders such as year=2024 .*file\.parquet will not have it"):
+        Conversion.start(model, old, tmp_path / "file.parquet")
+    for path in old.rglob("*.parquet"):
+        rows = pq.ParquetFile(path).read()
+        pq.write_table(rows.append_column("year", pa.array([2024] * len(rows))), path)
+    Conversion.start(model, old, tmp_path / "column.parquet")
+
+
 def test_a_migration_converts_documents_and_refuses_vectors_of_another_model(tmp_path):
     rng = np.random.default_rng(0)
     new = (rng.standard_normal((400, NEW)) * np.geomspace(1, 0.2, NEW)).astype(np.float32)
@@ -128,7 +137,7 @@ def test_the_source_is_never_changed_and_nothing_is_left_beside(model, old, tmp_
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
 def test_one_file_is_put_together_from_the_fragments(suffix, model, aligner, old, tmp_path):
     sink = tmp_path / f"new{suffix}"
-    Conversion.start(model, f"{old}/*/*.parquet", sink, fragment_rows=300).run()
+    Conversion.start(model, f"{old}/year=2024/*.parquet", sink, fragment_rows=300).run()
     found = pq.read_table(sink) if suffix == ".parquet" else pa.ipc.open_file(sink).read_all()
     source = pq.read_table(sorted(old.rglob("*.parquet")), partitioning=None)
     assert found.drop(["vector"]).equals(source.drop(["vector"]))
@@ -160,12 +169,9 @@ def test_a_batch_is_converted_by_a_plain_function_that_can_be_pickled(aligner):
 
 
 def test_killed_conversions_are_resumed_to_the_identical_result():
-    trials = Path(__file__).with_name("conversion_trials.py")
-    ran = subprocess.run([sys.executable, trials, "6"], capture_output=True, text=True, check=False)
-    counts = json.loads(ran.stdout or "{}")
-    assert counts.get("kills") == 6, ran.stderr
-    assert counts["failures"] == 0
-    assert counts["most fragments done again by a kill"] <= 1
+    for sink, counts in counted_in_a_process(2, *FILES).items():
+        assert counts["kills"] == 2 and counts["failures"] == 0, sink
+        assert counts["most fragments done again after a kill"] <= 1, sink
 
 
 class ConversionError(Exception):
@@ -256,6 +262,44 @@ def test_recall_after_the_fact_is_one_for_a_map_without_error(tmp_path):
     assert verify(conversion, native=tmp_path / "native.parquet").recall > 0.99
 
 
+def test_a_link_is_switched_back_from_any_folder(model, old, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "current").symlink_to("old")
+    Conversion.start(model, "current", "new").run()
+    Conversion.load("new").switch("current")
+    monkeypatch.chdir("old")
+    assert verify(Conversion.load("../new")).is_right
+    Conversion.load("../new").rollback()
+    assert (tmp_path / "current").resolve() == old
+    assert os.listdir() == ["year=2024"]
+
+
+def test_a_link_is_switched_back_without_the_model_and_the_source(model, old, tmp_path):
+    (tmp_path / "current").symlink_to("old")
+    conversion = Conversion.start(model, old, tmp_path / "new")
+    conversion.run()
+    conversion.switch(str(tmp_path / "current"))
+    model.unlink()
+    old.rename(tmp_path / "away")
+    Conversion.load(tmp_path / "new").rollback()
+    assert os.readlink(tmp_path / "current") == "old"
+    Conversion.load(tmp_path / "new").delete()
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_link_that_was_switched_again_is_left_alone(model, old, tmp_path):
+    (tmp_path / "current").symlink_to("old")
+    conversion = Conversion.start(model, old, tmp_path / "new")
+    conversion.run()
+    conversion.switch(str(tmp_path / "current"))
+    (tmp_path / "current").unlink()
+    (tmp_path / "current").symlink_to("newer")
+    for undo in (conversion.rollback, conversion.delete):
+        with pytest.raises(FippError, match="means newer since"):
+            undo()
+    assert os.readlink(tmp_path / "current") == "newer" and (tmp_path / "new").exists()
+
+
 def test_a_link_is_switched_and_switched_back(model, old, tmp_path):
     (tmp_path / "current").symlink_to("old")
     conversion = Conversion.start(model, old, tmp_path / "new")
@@ -311,10 +355,15 @@ def test_a_conversion_is_refused_with_the_reason(model, old, tmp_path):
         Conversion.start(model, old, old)
     with pytest.raises(FippError, match="no column of vectors 'nothing'"):
         Conversion.start(model, old, tmp_path / "new", column="nothing")
+    pq.write_table(table(n=10).drop(["kind"]), tmp_path / "other.parquet")
+    with pytest.raises(FippError, match=r"other\.parquet has other columns.* than .*p0\.parquet"):
+        Conversion.start(model, tmp_path / "**" / "*.parquet", tmp_path / "new")
     with pytest.raises(FippError, match="float32, float16, int8"):
         Conversion.start(model, old, tmp_path / "new", dtype="float64")
     with pytest.raises(FippError, match=r"no place for the columns title, tags"):
         Conversion.start(model, old, tmp_path / "new.npy")
+    with pytest.raises(FippError, match=r"no store s3://.*copy or mount"):
+        Conversion.start(model, "s3://bucket/old.parquet", tmp_path / "new")
     (tmp_path / "some.npy").write_bytes(b"nothing")
     with pytest.raises(FippError, match="not a NumPy matrix"):
         Conversion.start(model, tmp_path / "some.npy", tmp_path / "new")
@@ -323,7 +372,7 @@ def test_a_conversion_is_refused_with_the_reason(model, old, tmp_path):
         Conversion.start(model, old, tmp_path / "new")
     model.write_bytes(model.read_bytes()[:-1])
     with pytest.raises(FippError, match="not the one"):
-        Conversion.load(tmp_path / "new")
+        Conversion.load(tmp_path / "new").run()
 
 
 @pytest.mark.parametrize("source", ["old", "old/*/*", "old/**/*.parquet", "**/*.parquet"])

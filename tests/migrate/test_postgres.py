@@ -2,12 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +14,8 @@ from postgres import postgres
 psycopg = pytest.importorskip("psycopg")
 pq = pytest.importorskip("pyarrow.parquet")
 
-import fipp  # noqa: E402
+from conversion_trials import counted_in_a_process  # noqa: E402
+
 from fipp import Ridge  # noqa: E402
 from fipp.exceptions import FippError  # noqa: E402
 from fipp.migrate import Conversion, draw, verify  # noqa: E402
@@ -130,18 +128,11 @@ def test_a_table_goes_to_parquet_and_back(model, aligner, server, run, tmp_path)
     assert others(run, "new") == others(run, "docs")
 
 
-def test_killed_conversions_are_resumed_to_the_identical_table(model, aligner, server, run):
-    fill(run)
-    script = Path(__file__).with_name("collection_trials.py")
-    command = [sys.executable, script, model, f"{server}#docs", f"{server}#new", "3"]
-    code = {**os.environ, "PYTHONPATH": str(Path(fipp.__file__).parents[1])}
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=code)
-    counts = json.loads(ran.stdout or "{}")
-    assert counts.get("kills") == 3, ran.stderr
-    assert counts["kills with fragments done"] > 0
-    assert others(run, "new") == others(run, "docs") and is_converted(run, aligner)
-    assert verify(Conversion.load(f"{server}#new")).is_right
-    assert run("SELECT to_regclass('new__fipp_partial')") == [(None,)]
+def test_killed_conversions_are_resumed_to_the_identical_table(server, run):
+    (counts,) = counted_in_a_process(3, f"{server}#killed").values()
+    assert counts["kills"] == 3 and counts["failures"] == 0
+    assert counts["most fragments done again after a kill"] <= 1
+    assert run("SELECT relname FROM pg_class WHERE relname LIKE 'killed%'") == []
 
 
 def test_rows_that_change_meanwhile_are_caught_up(model, aligner, server, run):
@@ -191,11 +182,27 @@ def test_names_are_switched_in_one_transaction_and_back(model, aligner, server, 
     assert run("SELECT title FROM docs WHERE code = 100000") == [("none",)]
     run("DELETE FROM docs WHERE code = 100000")
     assert verify(Conversion.load(f"{server}#new")).is_right  # the source has another name now
+    run("ALTER TABLE docs RENAME TO aside; CREATE TABLE docs ()")
+    with pytest.raises(FippError, match="docs means another table since"):
+        conversion.rollback()
+    run("DROP TABLE docs; ALTER TABLE aside RENAME TO docs")
     conversion.rollback()
     assert run("SELECT vector_dims(v) FROM docs LIMIT 1") == [(OLD,)]
     assert run("SELECT vector_dims(v) FROM new LIMIT 1") == [(NEW,)]
     conversion.delete()
     assert run("SELECT to_regclass('new')") == [(None,)]
+
+
+def test_whoever_may_use_the_table_may_use_the_new_one_after_the_switch(model, server, run):
+    fill(run)
+    run('DROP ROLE IF EXISTS "the app"; CREATE ROLE "the app"; GRANT SELECT ON docs TO "the app"')
+    run("GRANT UPDATE ON docs TO PUBLIC")
+    conversion = start(model, server)
+    conversion.run()
+    conversion.switch("docs")
+    may = "SELECT has_table_privilege('the app', 'docs', '{}')"
+    assert [run(may.format(right)) for right in ("SELECT", "UPDATE", "DELETE")] == [[(True,)], [(True,)], [(False,)]]
+    assert run("SELECT indexname FROM pg_indexes WHERE tablename = 'docs'") == [("new_pkey",)]
 
 
 def test_numbers_and_values_that_the_database_makes_itself_go_on(model, server, run):
@@ -273,7 +280,6 @@ def test_a_password_is_taken_from_the_environment_and_never_written(model, serve
 def test_several_workers_may_write_fragments_at_the_same_time(model, aligner, server, run):
     fill(run)
     conversion = start(model, server)
-    assert conversion.sink.shared
     with conversion._working(), ThreadPoolExecutor(3) as pool:
         planned = list(conversion.source.plan(50))
         for fragment, checksum in pool.map(partial(_write_fragment, conversion.manifest), planned):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Exit, Option
@@ -150,10 +151,11 @@ def convert(
     """
     from fipp import migrate
 
-    conversion = migrate.Conversion.start(
-        model, source, sink, column=column, key=key, dtype=dtype, fragment_rows=fragment_rows, manifest=manifest
-    )
-    _run(conversion, dask, as_json, quiet)
+    with _arguments.cluster(dask):
+        conversion = migrate.Conversion.start(
+            model, source, sink, column=column, key=key, dtype=dtype, fragment_rows=fragment_rows, manifest=manifest
+        )
+        _run(conversion, as_json, quiet)
 
 
 def resume(
@@ -166,10 +168,11 @@ def resume(
     """Resume a conversion that was interrupted; the result is the same as without the interruption."""
     from fipp import migrate
 
-    _run(migrate.Conversion.load(sink, manifest=manifest), dask, as_json, quiet)
+    with _arguments.cluster(dask):
+        _run(migrate.Conversion.load(sink, manifest=manifest), as_json, quiet)
 
 
-def _run(conversion: Conversion, dask: str | None, as_json: bool, quiet: bool) -> None:
+def _run(conversion: Conversion, as_json: bool, quiet: bool) -> None:
     from fipp.io import counted
 
     report = _console.Reporter(quiet or as_json)
@@ -178,11 +181,13 @@ def _run(conversion: Conversion, dask: str | None, as_json: bool, quiet: bool) -
     report.note(f"{manifest.source}: {manifest.total:,} rows, of which {left:,} are to be converted")
     _console.written.append(f"a part of {manifest.sink} (`fipp migrate resume` goes on)")
     try:
-        with _arguments.cluster(dask), report.progress("converting") as progress:
+        with report.progress("converting") as progress:
             conversion.run(progress)
     except FippError:
         if manifest.rows and manifest.state == "converting":
-            report.note(f"{counted(manifest.rows, 'row')} are done: `fipp migrate resume {manifest.sink}` goes on")
+            report.note(
+                f"{counted(manifest.rows, 'row')} are done: `fipp migrate resume {quote(manifest.sink)}` goes on"
+            )
         raise
     _console.written[-1] = manifest.sink
     if as_json:
@@ -268,7 +273,7 @@ def switch(
 
     conversion = migrate.Conversion.load(sink, manifest=manifest)
     conversion.switch(name)
-    _console.show(f"{name} now means {conversion.manifest.sink}; `fipp migrate rollback {sink}` switches back")
+    _console.show(f"{name} now means {conversion.manifest.sink}; `fipp migrate rollback {quote(sink)}` switches back")
 
 
 def rollback(

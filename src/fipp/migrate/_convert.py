@@ -8,22 +8,24 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import groupby
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from fipp._progress import Progress, Steps
 from fipp.aligners import BaseAligner
-from fipp.exceptions import FippError
+from fipp.exceptions import FippError, warn
 from fipp.io import read_model
 from fipp.linalg import machines, ordered_map, shared_map
 from fipp.migrate._batches import BatchConverter, row_named
 from fipp.migrate._manifest import Manifest
 from fipp.migrate._migration import MIGRATION, Migration
 from fipp.stores import (
+    FolderSink,
     Fragment,
     Sink,
     Store,
@@ -86,15 +88,30 @@ class Conversion:
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
+        self.sink: Sink = open_sink(manifest.sink, key=manifest.key, column=manifest.column)
+
+    # To switch back, neither the model nor the source need be there.
+
+    @cached_property
+    def source(self) -> Store:
+        """The store that is converted."""
+        manifest = self.manifest
+        address = manifest.source
+        if manifest.state == "switched":
+            address = self.sink.original(address, manifest.name, manifest.before)
+        return open_source(address, key=manifest.key)
+
+    @cached_property
+    def converter(self) -> BatchConverter:
+        """What converts record batches of the source."""
+        return BatchConverter(self._map.transform, self.manifest.column, self.manifest.dtype)
+
+    @cached_property
+    def _map(self) -> _Map:
+        manifest = self.manifest
         if _checksum(manifest.model) != manifest.model_checksum:
             raise FippError(f"the model {manifest.model} is not the one that the conversion was started with")
-        self._map = _map_of(manifest.model, manifest.model_checksum)
-        self.converter = BatchConverter(self._map.transform, manifest.column, manifest.dtype)
-        self.sink: Sink = open_sink(manifest.sink, key=manifest.key, column=manifest.column)
-        source = manifest.source
-        if manifest.state == "switched":
-            source = self.sink.original(source, manifest.name, manifest.before)
-        self.source: Store = open_source(source, key=manifest.key)
+        return _map_of(manifest.model, manifest.model_checksum)
 
     @classmethod
     def start(
@@ -136,7 +153,8 @@ class Conversion:
         place = manifest_path(sink) if manifest is None else Path(manifest)
         if place.exists():
             raise FippError(
-                f"{place} is there already: `fipp migrate resume {sink}` goes on, rollback --delete removes it"
+                f"{place} is there already: `fipp migrate resume {quote(os.fspath(sink))}` goes on, rollback --delete "
+                "removes it"
             )
         with closing(open_source(_absolute(source), key=key)) as store:
             key = store.key or key
@@ -155,6 +173,7 @@ class Conversion:
             conversion._check_first_rows()
             conversion.sink.create(conversion.converter.schema(schema), conversion.source, total)
             written.save()
+            conversion._warn_of_partitions()
         return conversion
 
     @classmethod
@@ -167,7 +186,8 @@ class Conversion:
 
     def close(self) -> None:
         """Let go of both stores; what is asked for later opens them again."""
-        self.source.close()
+        if "source" in vars(self):
+            self.source.close()
         self.sink.close()
 
     @contextmanager
@@ -188,6 +208,15 @@ class Conversion:
                         reason = row_named(error, batch, matrix, valid)
                         raise FippError(f"{self.manifest.source}: {reason}") from None
                     return
+
+    def _warn_of_partitions(self) -> None:
+        """Say that what the names of the source's folders tell is lost, unless the result has the same folders."""
+        folder = getattr(self.source, "partition", "")
+        if folder and not isinstance(self.sink, FolderSink):
+            warn(
+                f"what the names of folders such as {folder} in {self.manifest.source} tell is in no column, and "
+                f"{self.manifest.sink} will not have it: convert to a folder, which has the same ones"
+            )
 
     def run(self, progress: Progress | None = None) -> None:
         """Convert what is not converted yet, catch up with rows that changed meanwhile, and put all in its place."""
@@ -251,8 +280,6 @@ class Conversion:
 
     def _written_elsewhere(self, fragments: Iterator[Fragment]) -> Generator[tuple[Fragment, str], None, None]:
         """Do the same on other machines, each of which writes whole fragments where all of them can see them."""
-        if not getattr(self.sink, "shared", False):
-            raise FippError(f"{self.sink.address} can be written by one process only: leave the cluster out")
         return shared_map(_write_fragment, replace(self.manifest, fragments={}, checksums={}), fragments)
 
     def _converted(self, item: tuple[Fragment, Any]) -> tuple[Fragment, Any]:
@@ -264,6 +291,8 @@ class Conversion:
 
     def switch(self, name: str) -> None:
         """Let ``name`` mean the converted collection, in one step."""
+        if "://" not in self.manifest.sink:  # a link, which is switched back perhaps from another folder
+            name = os.path.abspath(name)
         with self._working():
             if self.manifest.state == "switched":
                 raise FippError(f"{self.manifest.name} means {self.manifest.sink} already: rollback switches back")

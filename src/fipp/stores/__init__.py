@@ -15,6 +15,7 @@ from fipp.stores._columns import (
     vector_type,
 )
 from fipp.stores._open import is_within, open_sink, open_source
+from fipp.stores._outputs import FolderSink
 from fipp.stores._store import BATCH_ROWS, FRAGMENT_ROWS, Fragment, Key, Sink, Store, pyarrow
 from fipp.stores._writers import TABLE_SUFFIXES, write_rows
 

@@ -30,8 +30,7 @@ def vector_column(schema: Any, name: str | None = None, *, store: str = "the tab
         return name
     if len(found) != 1:
         raise FippError(
-            f"{store} has {len(found)} columns of vectors ({', '.join(found) or 'none'}): name the one to convert "
-            "with --column"
+            f"{store} has {len(found)} columns of vectors ({', '.join(found)}): name one of them with --column"
             if found
             else f"{store} has no column of vectors, which are lists of numbers; it has {', '.join(schema.names)}"
         )

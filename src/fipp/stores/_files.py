@@ -36,7 +36,10 @@ class FileStore:
         return self._explained(self.paths[0], self._kind.schema)
 
     def count(self) -> int:
-        """Return the number of rows."""
+        """Return the number of rows; refuse files that do not belong together before they are read."""
+        schema = self.schema()
+        for path in self.paths[1:]:
+            self._check_columns(path, schema)
         return sum(self._explained(path, self._kind.count) for path in self.paths)
 
     @property
@@ -45,6 +48,13 @@ class FileStore:
         together = self._explained(self.paths[0], self._kind.rows_read_together)
         rows = together * -(-FRAGMENT_ROWS // together)
         return rows if rows <= _MOST_FRAGMENT_ROWS else FRAGMENT_ROWS
+
+    @property
+    def partition(self) -> str:
+        """The first folder like ``year=2024`` whose value is in no column of the files; nothing if there is none."""
+        folders = (part for path in self.paths for part in path.relative_to(self.root).parts[:-1] if "=" in part)
+        columns = self.schema().names
+        return next((folder for folder in folders if folder.partition("=")[0] not in columns), "")
 
     def plan(self, rows: int, done: Sequence[Fragment] = ()) -> Generator[Fragment, None, None]:
         """Yield ranges of rows, none of which spans two files; a file's size and time are the version."""

@@ -16,6 +16,7 @@ from fipp.stores._store import Sink, Store, parse_address
 from fipp.stores._writers import WRITERS
 
 _KNOWN = "postgresql://, qdrant://, or a path of Parquet, Arrow, Feather, .npy, .safetensors, .faiss or .lance"
+_UNKNOWN = f"there is no store {{}}://: give {_KNOWN}; copy or mount files that are kept elsewhere"
 _POSTGRES = ("postgresql", "postgres")
 _QDRANT = ("qdrant", "qdrant+https")
 
@@ -50,7 +51,7 @@ def open_source(address: str, *, key: str | None = None) -> Store:
         return PostgresStore(parsed, key)
     if parsed.scheme in _QDRANT:
         return QdrantStore(parsed, key)
-    raise FippError(f"there is no store {parsed.scheme}://: give {_KNOWN}")
+    raise FippError(_UNKNOWN.format(parsed.scheme))
 
 
 def open_sink(address: str, *, key: str | None = None, column: str | None = None) -> Sink:
@@ -80,13 +81,14 @@ def open_sink(address: str, *, key: str | None = None, column: str | None = None
         if path.suffix.lower() in WRITERS:
             return FileSink(address)
         if path.suffix and not path.is_dir() and not address.endswith("/"):
-            raise FippError(f"{address} is in no format that fipp writes: give a folder, or {', '.join(WRITERS)}")
+            known = ", ".join((*WRITERS, LANCE))
+            raise FippError(f"{address} is in no format that fipp writes: give a folder, or {known}")
         return FolderSink(address)
     if parsed.scheme in _POSTGRES:
         return PostgresSink(parsed, key)
     if parsed.scheme in _QDRANT:
         return QdrantSink(parsed, key, column)
-    raise FippError(f"there is no store {parsed.scheme}://: give {_KNOWN}")
+    raise FippError(_UNKNOWN.format(parsed.scheme))
 
 
 def is_within(path: Path, address: str) -> bool:

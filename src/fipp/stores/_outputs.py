@@ -14,7 +14,7 @@ from fipp.io import explain_failure, flush_folder
 from fipp.stores._columns import is_vector
 from fipp.stores._files import KINDS, FileStore
 from fipp.stores._matrices import beside
-from fipp.stores._store import Fragment, Store, digest_of_file, pyarrow
+from fipp.stores._store import Fragment, Store, digest_of_file, pyarrow, switched_since
 from fipp.stores._writers import check_writable, write_rows
 
 
@@ -22,8 +22,6 @@ class PathSink:
     """What a folder and a file share: fragments are collected beside the place, and a name may be a link to it."""
 
     copies = 1
-    shared = True
-    """Whether several processes may write fragments at the same time."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -85,14 +83,21 @@ class PathSink:
 
     def switch(self, name: str) -> None:
         """Let a symbolic link point here, in one step."""
-        _link(Path(name), os.path.relpath(self.path, Path(name).absolute().parent))
+        _link(Path(name), self._seen_from(name))
 
     def switch_back(self, name: str, before: str) -> None:
         """Let the link point where it pointed before."""
+        if (present := self.before(name)) == before:
+            return
+        if present != self._seen_from(name):
+            raise switched_since(name, present or "nothing", self.address)
         if before:
             _link(Path(name), before)
         else:
-            Path(name).unlink(missing_ok=True)
+            Path(name).unlink()
+
+    def _seen_from(self, link: str) -> str:
+        return os.path.relpath(self.path, Path(link).absolute().parent)
 
     def original(self, source: str, name: str, before: str) -> str:
         """Return the source itself, or where it was a link to before that was switched."""

@@ -12,7 +12,7 @@ from fipp.exceptions import FippError
 from fipp.io import float32_rows
 from fipp.stores._columns import ID_NAMES, is_vector, matrix_of, usual_column
 from fipp.stores._postgres import POSTGRES_TYPE, Database, PostgresStore, identifier, psycopg
-from fipp.stores._store import Address, Fragment, Store, pyarrow
+from fipp.stores._store import Address, Fragment, Store, pyarrow, switched_since
 
 _FRAGMENT = "fipp_fragment"
 _PARTIAL, _BEFORE = "__fipp_partial", "__before"
@@ -22,9 +22,6 @@ _LOCK_TIMEOUT = "10s"
 
 class PostgresSink:
     """A new table. Fragments are collected in another one, which gets the name when all are there."""
-
-    shared = True
-    """Whether several processes may write fragments at the same time."""
 
     def __init__(self, address: Address, key: str | None = None) -> None:
         self.address = str(address)
@@ -57,6 +54,7 @@ class PostgresSink:
                     "INCLUDING GENERATED INCLUDING COMMENTS INCLUDING STORAGE)",
                     source=source.table,
                 )
+                self._grant(source)
                 there = {column.name: column.kind for column in source.columns}
             else:
                 self._run("CREATE TABLE {staging} ()")
@@ -65,6 +63,19 @@ class PostgresSink:
                 self._make_column(field, there)
             self._run("ALTER TABLE {staging} ADD COLUMN {fragment} text")
             self._run("CREATE INDEX ON {staging} ({fragment})")
+
+    def _grant(self, source: PostgresStore) -> None:
+        """Let whoever may use the source use the new table, too, which may take its name."""
+        found = self._run(
+            "SELECT privilege_type, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END, "
+            "CASE WHEN is_grantable THEN 'WITH GRANT OPTION' ELSE '' END "
+            "FROM pg_class, aclexplode(relacl) WHERE pg_class.oid = to_regclass(%s)",
+            [source.table.as_string(self.database.connection)],
+        )
+        plain = psycopg("psycopg.sql").SQL
+        for right, grantee, option in found:
+            parts = {"right": plain(right), "grantee": plain(grantee), "option": plain(option)}
+            self._run("GRANT {right} ON {staging} TO {grantee} {option}", **parts)
 
     def _is_beside(self, source: Store) -> TypeGuard[PostgresStore]:
         """Return whether rows come from a table of the same database."""
@@ -140,20 +151,21 @@ class PostgresSink:
         with self._transaction("cannot finish the table"):
             if self._is_there(self.staging):
                 self._run("ALTER TABLE {staging} DROP COLUMN {fragment}")
-                self._run("ALTER TABLE {staging} ADD PRIMARY KEY ({key})", key=sql.Identifier(self._key))
-                self._count_on()
                 self._run("ALTER TABLE {staging} RENAME TO {last}", last=sql.Identifier(self.name.split(".")[-1]))
+                # The index of the key is named after the table.
+                self._run("ALTER TABLE {table} ADD PRIMARY KEY ({key})", key=sql.Identifier(self._key))
+                self._count_on()
         return {self.name: self.checksum(self.name, None)}
 
     def _count_on(self) -> None:
         """Let numbers that the database gives to new rows begin behind those that are there."""
-        staging = self.staging.as_string(self.database.connection)
+        table = self._quoted()
         for (name,) in self._run(
-            "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attidentity <> ''", [staging]
+            "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attidentity <> ''", [table]
         ):
             self._run(
-                "SELECT setval(pg_get_serial_sequence(%s, %s), max({column})) FROM {staging}",
-                [staging, name],
+                "SELECT setval(pg_get_serial_sequence(%s, %s), max({column})) FROM {table}",
+                [table, name],
                 column=psycopg("psycopg.sql").Identifier(name),
             )
 
@@ -202,8 +214,15 @@ class PostgresSink:
         """Rename both tables back in one transaction, unless they were never renamed."""
         with self._transaction(f"was not switched back from {self.name}"):
             self._run("SET LOCAL lock_timeout = '" + _LOCK_TIMEOUT + "'")
-            views = self._run("SELECT 1 FROM pg_class WHERE oid = to_regclass(%s) AND relkind = 'v'", [self._quoted()])
+            # The view that the switch made follows the table whatever its name becomes.
+            views = self._run(
+                "SELECT refobjid = to_regclass(%s) FROM pg_depend JOIN pg_rewrite ON pg_rewrite.oid = objid "
+                "WHERE ev_class = to_regclass(%s) AND refclassid = 'pg_class'::regclass AND refobjid <> ev_class",
+                [identifier(name).as_string(self.database.connection), self._quoted()],
+            )
             if views:
+                if not views[0][0]:
+                    raise switched_since(name, "another table", self.address)
                 self._run("DROP VIEW {table}")
                 self._rename(name, self.name)
                 if before:

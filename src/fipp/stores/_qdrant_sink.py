@@ -24,14 +24,11 @@ from fipp.stores._qdrant import (
     qdrant,
     role,
 )
-from fipp.stores._store import Address, Fragment, Store, pyarrow
+from fipp.stores._store import Address, Fragment, Store, pyarrow, switched_since
 
 
 class QdrantSink:
     """A new collection, or one that was made beforehand and is empty. Names are switched by aliases."""
-
-    shared = True
-    """Whether several processes may write fragments at the same time."""
 
     def __init__(self, address: Address, key: str | None = None, column: str | None = None) -> None:
         self.address = str(address)
@@ -232,7 +229,11 @@ class QdrantSink:
 
     def switch_back(self, name: str, before: str) -> None:
         """Let the alias mean again what it meant before."""
-        self._alias(name, before, self.before(name))
+        if (present := self.before(name)) == before:
+            return
+        if present != self.name:
+            raise switched_since(name, present or "nothing", self.address)
+        self._alias(name, before, present)
 
     def _alias(self, name: str, collection: str, present: str) -> None:
         models = qdrant("qdrant_client.models")
@@ -243,8 +244,7 @@ class QdrantSink:
             made = models.CreateAlias(collection_name=collection, alias_name=name)
             changes.append(models.CreateAliasOperation(create_alias=made))
         with self._explained():
-            if changes:
-                self.server.client.update_collection_aliases(changes)
+            self.server.client.update_collection_aliases(changes)
 
     def original(self, source: str, name: str, before: str) -> str:
         """Return the source itself, or the collection that it was an alias of before that was switched."""

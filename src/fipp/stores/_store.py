@@ -113,7 +113,7 @@ def _name(number: int) -> str:
 
 
 class Sink(Protocol):
-    """A place that fragments are written to. Nobody sees them under its own name until `finish`."""
+    """A place that several processes may write fragments to. Nobody sees them under its own name until `finish`."""
 
     address: str
 
@@ -151,7 +151,7 @@ class Sink(Protocol):
         """Let ``name`` mean this collection, in one step."""
 
     def switch_back(self, name: str, before: str) -> None:
-        """Let ``name`` mean again what it meant before."""
+        """Let ``name`` mean again what it meant before; refuse if it means something else since."""
 
     def original(self, source: str, name: str, before: str) -> str:
         """Return the address under which the source is found after ``name`` was switched."""
@@ -164,6 +164,11 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Let go of connections and locks; what is asked for later opens them again."""
+
+
+def switched_since(name: str, present: str, address: str) -> FippError:
+    """Return an error about a name that cannot be switched back, because it was switched to something else."""
+    return FippError(f"{name} means {present} since, not {address}, and was left alone")
 
 
 class Address(NamedTuple):
@@ -198,7 +203,7 @@ def parse_address(address: str) -> Address | None:
             f"the address of the {scheme} store has a password or a key in it, which would stay in the history of the "
             f"shell and in the manifest: {_WHERE.get(scheme, 'put it into the environment')}"
         )
-    if not collection:
+    if not collection and scheme in _WHERE:
         raise FippError(f"{address} names no collection: add it after a #, such as {place}#documents")
     return Address(scheme, place, collection)
 
