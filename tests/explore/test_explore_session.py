@@ -5,8 +5,8 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
+import httpx
 import numpy as np
 import pytest
 from explored import new_session, prepared, refitted, serving, small_space, wait_for
@@ -183,31 +183,29 @@ def test_a_failed_search_is_reported_and_the_next_question_is_answered(rng):
     batches.close()
 
 
-KILLED = """
-import sys, os, pathlib
+SERVED = """
+import pathlib, sys
 sys.path.insert(0, sys.argv[2])
 from explored import new_session
-session = new_session(folder=pathlib.Path(sys.argv[1]))
-session.save()
-print("saved", flush=True)
-while True:
-    session.start_refit("spectral")
-    print("refitting", flush=True)
-    while session.refit.state == "running":
-        session.save()
+from fipp.explore import serve
+serve(new_session(folder=pathlib.Path(sys.argv[1])), ready=lambda address: print(address, flush=True))
 """
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 def test_a_server_killed_during_a_refit_loses_no_saved_file(tmp_path):
+    pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     source, target, *_ = small_space()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path), os.path.dirname(__file__)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
-        assert server.stdout.readline() == "saved\n"
-        for _ in range(3):
-            assert server.stdout.readline() == "refitting\n"
-        time.sleep(0.02)
-        server.kill()
+    command = [sys.executable, "-W", "ignore", "-c", SERVED, str(tmp_path), os.path.dirname(__file__)]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server,
+        httpx.Client(base_url=server.stdout.readline().strip(), timeout=60) as client,
+    ):
+        assert client.post("/api/save").json() == {"saved": ["dictionary.tsv", "model.fipp"]}
+        threading.Timer(0.3, server.kill).start()
+        with pytest.raises(httpx.TransportError):
+            while client.post("/api/refit", json={"method": "auto"}).status_code in (202, 409):  # it runs
+                assert client.post("/api/save").status_code == 200
     assert len(fipp.Lexicon.load(tmp_path / "dictionary.tsv")) == 120
     assert len(fipp.Alignment.load(tmp_path / "model.fipp", source, target).known_pairs()) == 120
