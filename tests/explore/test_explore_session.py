@@ -12,6 +12,7 @@ import pytest
 from explored import new_session, prepared, refitted, serving, small_space, wait_for
 
 import fipp
+from fipp.explore import Session
 from fipp.explore._batches import Batches, Place
 from fipp.retrieve import TwoWayIndex
 
@@ -65,6 +66,16 @@ def test_a_refit_gives_the_model_that_the_library_gives_and_undo_brings_the_old_
     assert client.get("/api/translate", params=question).json()["models"][0] == old
 
 
+def test_the_same_method_is_learned_again_with_its_settings():
+    source, target, seed, test = small_space()
+    with serving(Session(fipp.align(source, target, seed, "fipp", epsilon=0.02), test=test)) as client:
+        client.post("/api/edit", json=WRONG)
+        assert refitted(client, "same")["models"][0]["method"] == "FIPP"
+        expected = fipp.align(source, target, seed.head(119), "fipp", epsilon=0.02).translate("word7", 5)
+        found = client.get("/api/translate", params={"word": "word7", "k": 5}).json()["models"][0]["cosine"]
+        assert [each["score"] for each in found] == pytest.approx([best.score for best in expected], abs=6e-5)
+
+
 def test_without_a_test_dictionary_the_score_is_that_of_held_out_seed_words():
     with serving(new_session(with_test=False)) as client:
         score = client.get("/api/evaluate").json()["score"]
@@ -102,8 +113,6 @@ def test_edits_that_make_no_sense_change_nothing(client, edit, status, reason):
 def test_one_refit_at_a_time_while_others_are_answered_and_it_can_be_stopped(client, monkeypatch):
     begun, go_on = threading.Event(), threading.Event()
     session_refit = "fipp.explore._session.Session._learn"
-    from fipp.explore._session import Session
-
     learn = Session._learn
 
     def slow(self, refit, pairs):

@@ -372,7 +372,7 @@ const submitRefit = guarded(async (event) => {
   event.preventDefault();
   await post("/api/refit", { method: find("method").value });
   find("refit-said").textContent = "";
-  find("progress-label").textContent = `Learning by ${find("method").value}`;
+  find("progress-label").textContent = `Learning, ${find("method").selectedOptions[0].textContent}`;
   showStatus(await ask("/api/status"));
   if (state.status.refit.state !== "running") tellEnd(state.status.refit);  // it was that quick
 });
