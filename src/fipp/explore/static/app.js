@@ -226,17 +226,22 @@ function seedRow(seed) {
     element("td", { class: "actions" }, ...actions));
 }
 
-const KEPT = "Filter kept: the share of a pair's inner products with other pairs on which both sides agree.";
+function seedsHint(word, suspicious) {
+  const kept = "Filter kept: the share of a pair's inner products with other pairs on which both sides agree.";
+  if (word) {
+    const cosine = ["Cosine: how near the ", wordNode(state.status[state.side].name), " word is to ", wordNode(word), ". "];
+    return [element("span", { class: "near" }, ...cosine), kept];
+  }
+  if (!suspicious) return ["The pairs that the model learned from appear with a word, nearest first."];
+  const given = state.status.pairs.given.toLocaleString("en");
+  return [`${suspicious.toLocaleString("en")} of ${given} ${suspicious === 1 ? "is" : "are"} no nearer than words paired by`
+    + ` chance, according to maps that were learned without them. Those that are farthest apart come first. ${kept}`];
+}
 
 // The pairs nearest to a word or, without one, those that look wrong.
 function showSeeds(seeds, word, suspicious = 0) {
   find("seeds-title").textContent = word ? "Seed pairs nearby" : suspicious ? "Seed pairs that look wrong" : "Seed pairs";
-  const given = state.status.pairs.given.toLocaleString("en");
-  find("seeds-hint").textContent = word ? `Cosine: how near the ${state.status[state.side].name} word is to ${word}. ${KEPT}`
-    : suspicious
-    ? `${suspicious.toLocaleString("en")} of ${given} ${suspicious === 1 ? "is" : "are"} no nearer than words paired by chance,`
-      + ` according to maps that were learned without them. Those that are farthest apart come first. ${KEPT}`
-    : "The pairs that the model learned from appear with a word, nearest first.";
+  find("seeds-hint").replaceChildren(...seedsHint(word, suspicious));
   const shown = word ? seeds : seeds.slice(0, suspicious);
   find("seeds").dataset.word = word || "";
   find("seeds-scroll").hidden = shown.length === 0;
