@@ -2,6 +2,7 @@
 
 import html
 import json
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -81,5 +82,17 @@ def test_a_probe_writes_a_report_that_names_its_files_and_no_folder(files, run, 
     assert "Migration from old to new" in text and "old.parquet, SHA-256" in text and str(tmp_path) not in text
     told = json.loads(run("migrate", "probe", files["old"], files["new"], "--report", page, "--json").stdout)
     assert html.escape(told["verdict"]) in text
+    sample = tmp_path / "sample"
+    sample.mkdir()
+    for name in ("new", "old"):
+        files[name].rename(sample / f"{name}.parquet")
+    assert run("migrate", "probe", sample, "--report", page, "--random-state", "7").exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    digest = sha256(b"".join((sample / f"{name}.parquet").read_bytes() for name in ("new", "old"))).hexdigest()
+    assert "Vectors of both" in text and "sample, 2 files in a row, SHA-256" in text and digest in text
+    assert '<th scope="row">Random seed</th><td class="long">7</td>' in text
+
+
+def test_a_page_does_not_overwrite_its_input(files, run):
     onto_input = run("migrate", "probe", files["old"], files["new"], "--report", files["new"])
     assert onto_input.exit_code == 2 and "overwrite the input" in onto_input.stderr

@@ -83,6 +83,17 @@ def test_seed_pairs_nearby_show_what_the_filter_kept(client):
     assert len(seeds) == 6
 
 
+def test_models_without_a_filter_are_shown_with_that_of_fipp(monkeypatch):
+    source, target, seed, _ = small_space()
+    kept = fipp.align(source, target, seed, "fipp").aligner.kept_per_pair_
+    question = {"word": "word20", "k": 1}
+    with serving(Session(fipp.align(source, target, seed, "procrustes"))) as client:
+        assert client.get("/api/seeds", params=question).json()["seeds"][0]["kept"] == pytest.approx(kept[20])
+    monkeypatch.setattr("fipp.explore._models._MOST_FILTERED", 100)
+    with serving(Session(fipp.align(source, target, seed, "procrustes"))) as client:
+        assert client.get("/api/seeds", params=question).json()["seeds"][0]["kept"] is None
+
+
 def test_the_most_suspicious_seed_pairs_are_those_of_the_library_and_few_pairs_are_not_judged(client):
     source, target, seed, _ = small_space()
     found = pair_cosines(source.matrix, target.matrix, seed.lookup(source, target).rows)

@@ -120,6 +120,23 @@ def test_the_whole_story_by_keyboard_only(page, width, scheme):
     assert page.evaluate("document.activeElement.id") == "word"
 
 
+def test_a_pair_is_changed_and_what_is_not_to_be_changed_is_left(page):
+    look_up(page, "word200")
+    change = page.get_by_role("button", name="Change word200 – mot250")
+    change.click()
+    assert page.input_value("#add-source") == "word200" and page.input_value("#add-target") == "mot250"
+    page.click("#add-cancel")
+    assert page.input_value("#add-source") == page.input_value("#add-target") == ""
+    change.click()
+    assert page.evaluate("document.activeElement.id") == "add-target"
+    page.keyboard.type("mot200")  # what was there is selected
+    page.keyboard.press("Enter")
+    wait_for_text(page, "#edits", "1 added, 1 marked as wrong")
+    page.locator("#seed-rows tr", has_text="mot200").locator(".state", has_text="added").wait_for()
+    page.click("#undo")
+    wait_for_text(page, "#edits", "0 added, 0 marked as wrong")
+
+
 def test_a_refit_that_ends_before_the_page_asks_for_it_is_told_too(page):
     def late(route):
         time.sleep(1)

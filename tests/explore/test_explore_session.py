@@ -5,13 +5,14 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
+import httpx
 import numpy as np
 import pytest
 from explored import new_session, prepared, refitted, serving, small_space, wait_for
 
 import fipp
+from fipp.explore import Session
 from fipp.explore._batches import Batches, Place
 from fipp.retrieve import TwoWayIndex
 
@@ -65,6 +66,16 @@ def test_a_refit_gives_the_model_that_the_library_gives_and_undo_brings_the_old_
     assert client.get("/api/translate", params=question).json()["models"][0] == old
 
 
+def test_the_same_method_is_learned_again_with_its_settings():
+    source, target, seed, test = small_space()
+    with serving(Session(fipp.align(source, target, seed, "fipp", epsilon=0.02), test=test)) as client:
+        client.post("/api/edit", json=WRONG)
+        assert refitted(client, "same")["models"][0]["method"] == "FIPP"
+        expected = fipp.align(source, target, seed.head(119), "fipp", epsilon=0.02).translate("word7", 5)
+        found = client.get("/api/translate", params={"word": "word7", "k": 5}).json()["models"][0]["cosine"]
+        assert [each["score"] for each in found] == pytest.approx([best.score for best in expected], abs=6e-5)
+
+
 def test_without_a_test_dictionary_the_score_is_that_of_held_out_seed_words():
     with serving(new_session(with_test=False)) as client:
         score = client.get("/api/evaluate").json()["score"]
@@ -102,8 +113,6 @@ def test_edits_that_make_no_sense_change_nothing(client, edit, status, reason):
 def test_one_refit_at_a_time_while_others_are_answered_and_it_can_be_stopped(client, monkeypatch):
     begun, go_on = threading.Event(), threading.Event()
     session_refit = "fipp.explore._session.Session._learn"
-    from fipp.explore._session import Session
-
     learn = Session._learn
 
     def slow(self, refit, pairs):
@@ -183,31 +192,29 @@ def test_a_failed_search_is_reported_and_the_next_question_is_answered(rng):
     batches.close()
 
 
-KILLED = """
-import sys, os, pathlib
+SERVED = """
+import pathlib, sys
 sys.path.insert(0, sys.argv[2])
 from explored import new_session
-session = new_session(folder=pathlib.Path(sys.argv[1]))
-session.save()
-print("saved", flush=True)
-while True:
-    session.start_refit("spectral")
-    print("refitting", flush=True)
-    while session.refit.state == "running":
-        session.save()
+from fipp.explore import serve
+serve(new_session(folder=pathlib.Path(sys.argv[1])), ready=lambda address: print(address, flush=True))
 """
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 def test_a_server_killed_during_a_refit_loses_no_saved_file(tmp_path):
+    pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     source, target, *_ = small_space()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path), os.path.dirname(__file__)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
-        assert server.stdout.readline() == "saved\n"
-        for _ in range(3):
-            assert server.stdout.readline() == "refitting\n"
-        time.sleep(0.02)
-        server.kill()
+    command = [sys.executable, "-W", "ignore", "-c", SERVED, str(tmp_path), os.path.dirname(__file__)]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server,
+        httpx.Client(base_url=server.stdout.readline().strip(), timeout=60) as client,
+    ):
+        assert client.post("/api/save").json() == {"saved": ["dictionary.tsv", "model.fipp"]}
+        threading.Timer(0.3, server.kill).start()
+        with pytest.raises(httpx.TransportError):
+            while client.post("/api/refit", json={"method": "auto"}).status_code in (202, 409):  # it runs
+                assert client.post("/api/save").status_code == 200
     assert len(fipp.Lexicon.load(tmp_path / "dictionary.tsv")) == 120
     assert len(fipp.Alignment.load(tmp_path / "model.fipp", source, target).known_pairs()) == 120

@@ -10,6 +10,7 @@ from test_report_page import HOSTILE, read_page
 
 import fipp
 from cheap_methods import CHEAP
+from fipp.evaluate import PairedComparison
 from fipp.report import FIGURES, plot, write_report
 from fipp.report._findings import Findings
 from fipp.report._verdict import verdict
@@ -127,6 +128,20 @@ def test_the_yardsticks_are_fitted_on_the_same_pairs_and_measured_on_the_same_wo
     scores = {each.name: each.result for each in findings.scores}
     own = fipp.align(*space[:3], "procrustes").evaluate(space[3])
     assert scores["Procrustes"] == own and scores["this model, by CSLS"].retrieval == "csls"
+
+
+def test_a_score_that_is_clearly_better_by_csls_is_pointed_out(tmp_path, monkeypatch, space, alignment):
+    assert "finds clearly more" not in report_of(tmp_path, alignment, space[3])[1]
+    behind = PairedComparison("p@1", 0.5, 0.6, -0.1, -0.12, -0.08, 0.95, 0.001, 100)
+    monkeypatch.setattr("fipp.report._findings.compare_results", lambda *_: behind)
+    assert "By CSLS, this model finds clearly more" in report_of(tmp_path, alignment, space[3])[1]
+
+
+def test_the_map_says_which_words_it_shows(tmp_path, monkeypatch, space, alignment):
+    assert "These are all 100 test words that could be looked up." in report_of(tmp_path, alignment, space[3])[1]
+    monkeypatch.setattr("fipp.report._findings._ON_THE_MAP", 40)
+    assert "These are the 40 most frequent of 100 test words" in report_of(tmp_path, alignment, space[3])[1]
+    assert "of 200 seed words, from which the model learned" in report_of(tmp_path, alignment)[1]
 
 
 def test_with_very_many_seed_pairs_the_published_method_is_left_out(monkeypatch, space, alignment):

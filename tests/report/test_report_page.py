@@ -114,7 +114,7 @@ def test_ids_of_a_page_are_unique_and_its_links_lead_to_them():
 
 def test_figures_have_the_colours_of_the_page():
     light = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", style_sheet().partition("@media")[0]))
-    for name in ("source", "target", "third", "fourth", "paper", "panel", "ink", "muted", "line", "rule"):
+    for name in ("source", "target", "paper", "panel", "ink", "muted", "line", "rule"):
         assert light[name] == getattr(_canvas, name.upper())
     drawing = draw(make_map(["a"]))
     assert any("var(--source)" in rule for rule in drawing.rules)

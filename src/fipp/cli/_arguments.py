@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -145,11 +145,14 @@ def names_of(names: str | None, source: Path, target: Path) -> tuple[str, str]:
 
 
 def with_checksum(path: Path) -> str:
-    """Return the name of a file, without its folder, and its checksum; the number of files of a folder."""
-    if path.is_dir():
-        return f"{path.name}, {sum(part.is_file() for part in path.rglob('*')):,} files"
-    with path.open("rb") as file:
-        return f"{path.name}, SHA-256 {file_digest(file, 'sha256').hexdigest()}"
+    """Return the name of a file, without its folder, and its checksum; that of all files in a row of a folder."""
+    is_folder = path.is_dir()
+    parts = sorted(part for part in path.rglob("*") if part.is_file()) if is_folder else [path]
+    digest = sha256()
+    for part in parts:
+        with part.open("rb") as file:
+            file_digest(file, lambda: digest)
+    return f"{path.name}, {f'{len(parts):,} files in a row, ' * is_folder}SHA-256 {digest.hexdigest()}"
 
 
 def split_names(names: str | None) -> list[str] | None:

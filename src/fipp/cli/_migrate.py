@@ -71,7 +71,8 @@ def probe(
     with _arguments.cluster(dask), report.progress("measuring") as progress:
         result = migrate.probe(sample, size=size, random_state=random_state, progress=progress)
     if page is not None:
-        _write_page(result, page, {"Old vectors": old, "New vectors": new, "Queries": queries})
+        both = "Old vectors" if new is not None else "Vectors of both"
+        _write_page(result, page, {both: old, "New vectors": new, "Queries": queries}, random_state)
     _console.show_json(result.as_dict()) if as_json else _show(result)
     if page is not None and not as_json:
         _console.show(f"The report is in {page}.")
@@ -185,11 +186,12 @@ def _check_page(page: Path, *inputs: Path | None) -> None:
     _arguments.check_output(page, *inputs)
 
 
-def _write_page(result: Probe, page: Path, files: dict[str, Path | None]) -> None:
+def _write_page(result: Probe, page: Path, files: dict[str, Path | None], random_state: int) -> None:
     from fipp.report import write_probe_report
 
     given = {name: path for name, path in files.items() if path is not None}
     details = {name: _arguments.with_checksum(path) for name, path in given.items()}
+    details["Random seed"] = str(random_state)
     names = tuple(_arguments.name_of(given[name]) for name in ("Old vectors", "New vectors") if name in given)
     write_probe_report(result, page, names=names if len(names) == 2 else ("old", "new"), details=details)
     _console.written.append(page)

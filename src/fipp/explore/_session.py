@@ -22,8 +22,8 @@ from fipp.explore._models import Pair, View, WordList, score
 from fipp.io import Lexicon, Vectors
 from fipp.retrieve import MeanCosines
 
-METHODS = ("fipp", "spectral", "auto")
-"""The methods by which a model can be learned again."""
+METHODS = ("same", "fipp", "spectral", "auto")
+"""The methods by which a model can be learned again; ``"same"`` is that of the model, with its settings."""
 
 DICTIONARY, MODEL = "dictionary.tsv", "model.fipp"
 """The names of exported files."""
@@ -257,7 +257,8 @@ class Session:
         source, target = self.vectors
         assert refit.method is not None
         rows = np.array(pairs, dtype=np.int64)
-        aligner = make_aligner(refit.method, {}).fit(source.matrix, target.matrix, rows, progress=refit.report)
+        fresh = _unfitted(self.view.alignment.aligner) if refit.method == "same" else make_aligner(refit.method, {})
+        aligner = fresh.fit(source.matrix, target.matrix, rows, progress=refit.report)
         seed = {"found": len(pairs), "total": len(pairs), "coverage": 1.0}
         return Alignment(aligner, source, target, seed=seed, seed_pairs=rows)
 
@@ -285,11 +286,11 @@ class Session:
         """Return the aligner itself if there is a test dictionary, otherwise one learned without held-out words."""
         if self._test is not None:
             return aligner
-        rest = [pair for pair in pairs if pair[0] not in self._held_out]
-        chosen = aligner.aligner_ if hasattr(aligner, "chosen_") else aligner
+        rest = np.array([pair for pair in pairs if pair[0] not in self._held_out], dtype=np.int64)
+        source, target = self.vectors
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FippWarning)
-            return clone(chosen).fit(*(vectors.matrix for vectors in self.vectors), np.array(rest, dtype=np.int64))
+            return _unfitted(aligner).fit(source.matrix, target.matrix, rest)
 
     def _questions(self, known: list[Pair]) -> set[Pair]:
         """Return the pairs to measure with: none that the model was learned from, none that a user has changed."""
@@ -323,6 +324,12 @@ class Session:
                     view.measure_hubs(report)
                 except _StopWork:
                     break
+
+
+def _unfitted(aligner: BaseAligner) -> BaseAligner:
+    """Return an aligner with the same settings; for `Auto`, one of the kind that it chose."""
+    same: BaseAligner = clone(aligner.aligner_ if hasattr(aligner, "chosen_") else aligner)
+    return same
 
 
 def _as_pair(pair: list[int]) -> Pair:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from fipp.experiments import plain_settings
 from fipp.report._canvas import check_figures
 from fipp.report._charts import rivals_of
 from fipp.report._figures import FIGURES, drawing_of
-from fipp.report._findings import MOST_PUBLISHED, Example, Findings, Scored, share_interval
+from fipp.report._findings import BY_CSLS, MOST_PUBLISHED, Example, Findings, Scored, share_interval
 from fipp.report._page import (
     Html,
     checksums,
@@ -171,7 +171,7 @@ class _Page:
         head = ["method", "P@1", "ahead by", "P@5", "MAP", "MRR"]
         label = (
             "P@1: the first answer is right. P@5: a right one is among the first five. MAP and MRR are 1 if right "
-            "answers are always at the top. Below P@1 is its 95 % interval."
+            "answers are always at the top. Below P@1 is its 95\u00a0% interval."
         )
         return joined(
             tag("p", how_measured(own)),
@@ -179,11 +179,11 @@ class _Page:
             table(head, rows, label=label, best=[0]),
             tag(
                 "p",
-                "“Ahead by” is the difference in P@1 on the same words, in points, with its 95 % interval: if that "
-                "contains 0, the difference may be chance.",
+                "“Ahead by” is the difference in P@1 on the same words, in points, with its 95\u00a0% interval: if "
+                "that contains 0, the difference may be chance.",
                 class_="note",
             ),
-            _left_out(self.findings),
+            *_remarks(self.findings, scores),
         )
 
     def _examples(self) -> Html:
@@ -218,13 +218,19 @@ class _Page:
             [joined(name, tag("small", f"{own.n_queries:,} looked up")), *(_share(each[name]) for each in bands)]
             for name, own in bands[0].items()
         ]
-        return joined(drawn, table(head, rows, label="P@1 by frequency, with 95 % intervals"))
+        return joined(drawn, table(head, rows, label="P@1 by frequency, with 95\u00a0% intervals"))
 
     def _map(self) -> Html:
-        known = "These are test pairs, from which the model did not learn."
+        drawn, shown = self._figure("map"), self.findings.map
+        if shown is None:
+            return drawn
+        n, total = len(shown.ranks), len(np.unique(self.findings.known[:, 0]))
+        which = f"These are the {n:,} most frequent of {total:,} " if n < total else f"These are all {n:,} "
         if self.findings.test is None:
-            known = "These are seed pairs, from which the model learned: other pairs would look worse."
-        return self._figure("map") if self.findings.map is None else joined(tag("p", known), self._figure("map"))
+            told = "seed words, from which the model learned: others would look worse."
+        else:
+            told = "test words that could be looked up."
+        return joined(tag("p", which, told), drawn)
 
     def _spaces(self) -> Html:
         head = ["vectors", "effective dimensions", "isotropy", "first 10 directions", "hubness"]
@@ -327,7 +333,8 @@ class _Page:
         ]
         if seed.get("total"):
             rows.append(("Seed dictionary", f"{seed['found']:,} of {seed['total']:,} pairs found"))
-        rows.append(("Pairs found by the method", f"{len(findings.aligner.induced_pairs_):,}"))
+        if len(findings.aligner.induced_pairs_):
+            rows.append(("Pairs found by the method", f"{len(findings.aligner.induced_pairs_):,}"))
         rows += self.details.items()
         rows.append(("Versions", versions()))
         chosen = getattr(findings.aligner, "aligner_", None)
@@ -337,11 +344,13 @@ class _Page:
         return joined(summary(rows, label="What was aligned, and with what"), *settings)
 
 
-def _left_out(findings: Findings) -> Html:
-    if len(findings.pairs) <= MOST_PUBLISHED:
-        return joined()
-    told = f"FIPP as published is left out, because it takes long with more than {MOST_PUBLISHED:,} seed pairs."
-    return tag("p", told, class_="note")
+def _remarks(findings: Findings, scores: list[Scored]) -> Iterator[Html]:
+    """Yield what else is to be said of the scores, if anything."""
+    if any(each.name == BY_CSLS and each.behind and each.behind.high < 0 for each in scores):
+        yield tag("p", "By CSLS, this model finds clearly more: search with --retrieval csls.", class_="note")
+    if len(findings.pairs) > MOST_PUBLISHED:
+        told = f"FIPP as published is left out, because it takes long with more than {MOST_PUBLISHED:,} seed pairs."
+        yield tag("p", told, class_="note")
 
 
 def _settings(aligner: BaseAligner, label: str) -> Html:

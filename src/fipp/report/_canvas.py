@@ -18,7 +18,7 @@ from fipp.exceptions import FippError, warn
 from fipp.io import atomic_path
 
 # The light colours of _page.css, by the same names; `fipp.report._svg` puts the page's own in their place.
-SOURCE, TARGET, THIRD, FOURTH = "#1b63b5", "#c24a08", "#0b7a66", "#7d4fb3"
+SOURCE, TARGET = "#1b63b5", "#c24a08"
 PAPER, PANEL, INK, MUTED, LINE, RULE = "#ffffff", "#f5f7f9", "#20262d", "#5a646e", "#b9c0c8", "#dfe4e9"
 DPI, FONT = 160, 9.5
 PRINT_DPI = 300

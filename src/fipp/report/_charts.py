@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from fipp.report._canvas import FONT, FOURTH, INK, LINE, MUTED, RULE, SOURCE, TARGET, THIRD, matplotlib, plain
+from fipp.report._canvas import FONT, INK, LINE, MUTED, RULE, SOURCE, TARGET, matplotlib, plain
 from fipp.report._findings import BY_CSLS, Findings, Scored, share_interval
 from fipp.report._map import draw_map
 from fipp.report._page import percent
 
 _TEXT = FONT - 2
 # Each method has a marker of its own, so that colour is not all that tells them apart.
-_MARKS = (("o", SOURCE), ("D", FOURTH), ("s", TARGET), ("^", THIRD))
+_MARKS = (("o", SOURCE), ("D", INK), ("s", MUTED))
 _SHOWN_TRIALS = 24
 # How many letters of a name fit on one of its lines, and how many lines there are.
 _NAME_LINES = {False: (50, 2), True: (48, 1)}
@@ -135,16 +135,18 @@ def draw_bands(figure: Any, findings: Findings, narrow: bool) -> None:
     """Draw the scores by frequency."""
     axes = figure.add_subplot()
     names: list[str] = []
-    scores = rivals_of(findings)
+    scores, highest = rivals_of(findings), 0.0
     for number, each in enumerate(scores):
         bands, (mark, colour) = each.result.by_band(), _MARKS[number]
         names = [f"{name}\n{band.n_queries:,} words" for name, band in bands.items()]
         places = np.arange(len(bands)) + 0.16 * (number - (len(scores) - 1) / 2)
         values = np.array([band.p_at_1 for band in bands.values()])
         ends = np.array([share_interval(band) for band in bands.values()])
+        highest = max(highest, float(ends.max()))
         axes.vlines(places, ends[:, 0], ends[:, 1], color=colour, linewidth=1.4)
         axes.plot(places, values, mark, color=colour, markersize=4.5, linestyle="none", label=each.name, clip_on=False)
-    axes.set(xticks=range(len(names)), ylim=(0, 1.02), ylabel="P@1", xlim=(-0.5, len(names) - 0.5))
+    top = min(np.ceil(5 * highest) / 5, 1)  # a line of the grid, up to 100 %
+    axes.set(xticks=range(len(names)), ylim=(0, 1.02 * top), ylabel="P@1", xlim=(-0.5, len(names) - 0.5))
     axes.set_xticklabels(names)
     in_percent(axes.yaxis)
     _legend_above(axes, 2 if narrow else len(scores), handletextpad=0)

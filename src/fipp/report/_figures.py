@@ -140,7 +140,7 @@ def _needs_trials(findings: Findings) -> str | None:
 FIGURES: dict[str, Kind] = {
     "scores": Kind(
         "Scores beside well-known methods",
-        "Each dot is the share of words for which the first answer is right; the line is its 95 % interval, which "
+        "Each dot is the share of words for which the first answer is right; the line is its 95\u00a0% interval, which "
         "shows how far the share would move with other words. All methods learned from the same seed pairs.",
         lambda findings, narrow: rows_height(len(scores_of(findings)), narrow),
         draw_scores,
@@ -148,8 +148,8 @@ FIGURES: dict[str, Kind] = {
     ),
     "bands": Kind(
         "Scores by frequency",
-        "Frequent words are on the left: 0-1k are the first thousand words of the file. Lines are 95 % intervals; they "
-        "are long where there are few words.",
+        "Frequent words are on the left: 1k-5k are the 1,001st to the 5,000th word of the file. Lines are 95\u00a0% "
+        "intervals; they are long where there are few words.",
         lambda findings, narrow: 2.2 if narrow else 2.4,
         draw_bands,
         _needs_scores,
@@ -197,8 +197,9 @@ FIGURES: dict[str, Kind] = {
     ),
     "trials": Kind(
         "What auto tried and chose",
-        "Each dot is a method, measured on seed pairs that were held out, with its 95 % interval; the choice is "
-        "orange. Grey ones fell clearly behind on some of the words and were not tried on the others.",
+        "Each dot is a method, measured on seed pairs that were held out, with its 95\u00a0% interval. The choice is "
+        "orange, and others that were tried on all words are blue. Grey ones fell clearly behind on some of the words "
+        "and were not tried on the rest.",
         lambda findings, narrow: rows_height(len(shown_trials(findings)), narrow),
         draw_trials,
         _needs_trials,

@@ -97,7 +97,7 @@ def _tiles(probe: Probe) -> Html:
     figures = [("Recommended", way.name, f"{percent(way.share)} of what embedding again gives")]
     for name, estimate in (("Recall@10", way.recall), ("MRR", way.mrr)):
         if estimate is not None:
-            ends = f"95 %: {rounded(estimate.low, 2)} to {rounded(estimate.high, 2)}"
+            ends = f"95\u00a0%: {rounded(estimate.low, 2)} to {rounded(estimate.high, 2)}"
             figures.append((name, rounded(estimate.value, 2), ends))
     figures.append(("Forecast for", f"{probe.size:,}", f"items, from {probe.n_items:,}"))
     return tiles(figures)
@@ -106,7 +106,7 @@ def _tiles(probe: Probe) -> Html:
 def _ways(probe: Probe, asked: bool, drawing: Drawing) -> Html:
     what = "MRR on your queries" if asked else "recall of the new model's ten nearest neighbours"
     caption = (
-        f"Each dot is the {what}, forecast for {probe.size:,} items, with its 95 % interval; the recommended way "
+        f"Each dot is the {what}, forecast for {probe.size:,} items, with its 95\u00a0% interval; the recommended way "
         "is orange and bold. No item was judged by a map that was fitted on it."
     )
     columns: dict[str, Callable[[Way], Estimate | None]] = {"recall@10": lambda way: way.recall}
@@ -114,7 +114,7 @@ def _ways(probe: Probe, asked: bool, drawing: Drawing) -> Html:
         columns |= {"MRR": lambda way: way.mrr, "nDCG@10": lambda way: way.ndcg}
     rows = [[way.name, *(_shown(value(way)) for value in columns.values()), percent(way.share)] for way in probe.ways]
     best = [place for place, way in enumerate(probe.ways) if way.name == probe.recommended]
-    label = f"Forecasts for {probe.size:,} items with 95 % intervals"
+    label = f"Forecasts for {probe.size:,} items with 95\u00a0% intervals"
     return joined(
         figure(drawing, caption),
         table(["option", *columns, "of embedding again"], rows, label=label, best=best),

@@ -15,7 +15,7 @@ from fipp.report._canvas import svg_of
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _COLOURS = {
     getattr(_canvas, name): f"var(--{name.lower()})"
-    for name in ("SOURCE", "TARGET", "THIRD", "FOURTH", "PAPER", "PANEL", "INK", "MUTED", "LINE", "RULE")
+    for name in ("SOURCE", "TARGET", "PAPER", "PANEL", "INK", "MUTED", "LINE", "RULE")
 } | {"#000000": "var(--ink)"}
 _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _FONT = re.compile(r"(?:font: *(?:(?P<weight>bold|[5-9]00) +)?(?P<size>[\d.]+px)[^;]*|font-family:[^;]*)")

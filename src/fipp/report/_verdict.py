@@ -57,10 +57,11 @@ def _beside(rivals: list[Scored], own: float) -> str:
 
 
 def how_measured(result: BLIResult) -> str:
-    """Return which words were looked up, and by what map."""
+    """Return which words were looked up, by what map, and how target words were ranked."""
     ranked = "CSLS" if result.retrieval == "csls" else result.retrieval
     if result.folds is None:
-        told = f"{result.n_queries:,} of {result.total:,} words of the test dictionary could be looked up, by {ranked}."
+        asked = f"{result.n_queries:,} of {result.total:,} words of the test dictionary"
+        told = f"{asked} could be looked up; target words are ranked by {ranked}."
     else:
         told = (
             f"Without a test dictionary, the {result.n_queries:,} source words of the seed were held out in "

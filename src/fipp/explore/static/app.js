@@ -177,7 +177,9 @@ function drawMap({ points, pairs }) {
   });
   const dots = points.map((point, i) => {
     const [cx, cy] = place(point);
-    return drawn("circle", { cx, cy, r: i ? 4 : 6, class: point.side });
+    const r = i ? 4 : 6, side = { class: point.side };
+    if (point.side === "source") return drawn("circle", { cx, cy, r, ...side });
+    return drawn("path", { d: `M${cx} ${cy - r}l${r} ${r} ${-r} ${r} ${-r} ${-r}z`, ...side });
   });
   svg.replaceChildren(title, ...lines, ...dots);
   const taken = points.map((point) => { const [x, y] = place(point); return [x - 5, y - 5, x + 5, y + 5]; });
@@ -224,14 +226,22 @@ function seedRow(seed) {
     element("td", { class: "actions" }, ...actions));
 }
 
+function seedsHint(word, suspicious) {
+  const kept = "Filter kept: the share of a pair's inner products with other pairs on which both sides agree.";
+  if (word) {
+    const cosine = ["Cosine: how near the ", wordNode(state.status[state.side].name), " word is to ", wordNode(word), ". "];
+    return [element("span", { class: "near" }, ...cosine), kept];
+  }
+  if (!suspicious) return ["The pairs that the model learned from appear with a word, nearest first."];
+  const given = state.status.pairs.given.toLocaleString("en");
+  return [`${suspicious.toLocaleString("en")} of ${given} ${suspicious === 1 ? "is" : "are"} no nearer than words paired by`
+    + ` chance, according to maps that were learned without them. Those that are farthest apart come first. ${kept}`];
+}
+
 // The pairs nearest to a word or, without one, those that look wrong.
 function showSeeds(seeds, word, suspicious = 0) {
   find("seeds-title").textContent = word ? "Seed pairs nearby" : suspicious ? "Seed pairs that look wrong" : "Seed pairs";
-  const given = state.status.pairs.given.toLocaleString("en");
-  find("seeds-hint").textContent = word ? "" : suspicious
-    ? `${suspicious.toLocaleString("en")} of ${given} ${suspicious === 1 ? "is" : "are"} no nearer than words paired by chance,`
-      + " according to maps that were learned without them. Those that are farthest apart come first."
-    : "The pairs that the model learned from appear with a word, nearest first.";
+  find("seeds-hint").replaceChildren(...seedsHint(word, suspicious));
   const shown = word ? seeds : seeds.slice(0, suspicious);
   find("seeds").dataset.word = word || "";
   find("seeds-scroll").hidden = shown.length === 0;
@@ -367,7 +377,7 @@ const submitRefit = guarded(async (event) => {
   event.preventDefault();
   await post("/api/refit", { method: find("method").value });
   find("refit-said").textContent = "";
-  find("progress-label").textContent = `Learning by ${find("method").value}`;
+  find("progress-label").textContent = `Learning, ${find("method").selectedOptions[0].textContent}`;
   showStatus(await ask("/api/status"));
   if (state.status.refit.state !== "running") tellEnd(state.status.refit);  // it was that quick
 });
