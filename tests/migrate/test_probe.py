@@ -134,5 +134,8 @@ def test_the_command_prints_a_table_and_json(tmp_path):
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0, shown.output
     assert "recall@10" in shown.stdout and "embed again" in shown.stdout
-    assert "are among the first 100" in shown.stdout and "the new model embeds at most" in shown.stdout
+    assert (
+        "the first 50, 100 and 200 converted items include" in shown.stdout
+        and "the new model embeds at most" in shown.stdout
+    )
     assert json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)["n_items"] == 600
