@@ -1,8 +1,8 @@
 """The maps of a migration beside those of Drift-Adapter and plain ones, by model, number of pairs, recall and MRR.
 
 Documents and queries are those of examples/embedding_models.py, in the folder that `_embeddings` names. Up to 5,000
-documents are fitted, 1,000 queries search all others, and no fitted document is among those, unless it says so. Every
-map leaves the vectors of the new model as they are, except those under `AS_THEY_COME`.
+documents are fitted, and 500 queries search all others: no fitted document is among them. Every map
+leaves the vectors of the new model as they are, except those under `AS_THEY_COME`.
 """
 
 from __future__ import annotations
@@ -12,28 +12,25 @@ import time
 import _embeddings
 import numpy as np
 from _benchmark import Benchmark
-from _candidates import DRIFT, FILTER, MAPS, RIDGE_1
-from _figures import Figure, new_figure, save
-from _tables import short, table
+from _candidates import FILTER, MAPS
+from _tables import count, short, table
 
 from fipp import CCA, FIPP, Auto, KernelRidge, ResidualMLP, Spectral
 from fipp.linalg import unit_rows
 from fipp.migrate import PairedSample
-from fipp.migrate._maps import best_map, nearest_others, shares_found
+from fipp.migrate._maps import best_map
 
-PAIRS = ("tfidf → wordllama",)
-SIZES = (200, 2_000)
-POOL, ASKED = 15_000, 1_000
-BESIDES = 2_000
-"""Pairs with which query adapters are measured too, and what it does to search fitted documents."""
-DOCUMENTS_ONLY, WITH_QUERIES = "Migration.fit, documents only", "Migration.fit, with queries"
-EARLIER = {
-    "wordllama → minilm": (1_000, 2_000),
-    "minilm-layer4 → minilm": (2_000,),
-    "wordllama-64 → wordllama": (2_000,),
-    "minilm-int8 → minilm": (1_000,),
-}
-"""Where aligners as they come are measured too, as in a comparison made before there was `fipp.migrate`."""
+PAIRS = (
+    "minilm-8bit → minilm",
+    "minilm-layer4 → minilm",
+    "wordllama-64 → wordllama",
+    "wordllama → minilm",
+    "tfidf → minilm",
+)
+SIZES = (200, 1_000)
+FITTED, POOL, ASKED = 5_000, 15_000, 500
+AS_THEY_COME_WITH = {"wordllama → minilm": (1_000,), "minilm-8bit → minilm": (1_000,)}
+"""Where aligners as they come are measured too."""
 OURS, LINEAR, KERNEL = "Migration.fit", "linear, stable ridge", "kernel ridge"
 AS_THEY_COME = {
     "FIPP()": FIPP,
@@ -62,17 +59,9 @@ class Pool:
         """Return the same of documents of the old model after a map."""
         return self.found(self.part.new_queries, mapped(self.part.old))
 
-    def adapted(self, mapped):
-        """Return the same of queries of the new model after a map, and recall with documents in their place."""
-        asked, own = self.part.new[:ASKED], np.arange(ASKED)
-        wanted = nearest_others(asked, self.part.new, own)
-        found = nearest_others(unit_rows(mapped(asked)), self.part.old, own)
-        both = self.found(mapped(self.part.new_queries), self.part.old)
-        return [*both, float(shares_found(found, wanted)[:, -1].mean())]
-
 
 def measure(pair, n):
-    fitted, searched = _embeddings.parts(pair, 0, (5_000, POOL), (5_000, ASKED))
+    fitted, searched = _embeddings.parts(pair, 0, (FITTED, POOL), (FITTED, ASKED))
     X, Y, pool = fitted.old[:n], fitted.new[:n], Pool(searched)
     maps = {}
     chosen, seconds = _timed(lambda: best_map(PairedSample.from_arrays(X, Y)))
@@ -85,12 +74,12 @@ def measure(pair, n):
     for name, fit in MAPS.items():
         mapped, seconds = _timed(lambda fit=fit: fit(X, Y))
         maps[name] = [*pool.converted(mapped), seconds]
-    if n in EARLIER.get(pair, ()):
+    if n in AS_THEY_COME_WITH.get(pair, ()):
         for name, method in AS_THEY_COME.items():
             aligner, seconds = _timed(lambda method=method: method().fit(X, Y))
             sides = aligner.transform_target(searched.new_queries), aligner.transform(searched.old)
             maps[name] = [*pool.found(*sides), seconds]
-    record = {
+    return {
         "chosen": chosen.name,
         "searched": len(searched.new),
         "asked": len(searched.gold),
@@ -98,29 +87,6 @@ def measure(pair, n):
         "again": [1.0, float((1 / pool.ranks).mean())],
         "maps": maps,
     }
-    return record | (_side_questions(fitted, pool, n) if n == BESIDES else {})
-
-
-def _side_questions(fitted, pool, n):
-    """Return what query adapters find, and the recall of `Ridge(1)` if the fitted documents are searched too."""
-    X, Y = fitted.old[:n], fitted.new[:n]
-    known = fitted.gold < n
-    asked = {"old_queries": fitted.old_queries[known], "new_queries": fitted.new_queries[known]}
-    adapters = {
-        name: pool.adapted(mapped)
-        for name, mapped in {
-            "Procrustes": MAPS[DRIFT[0]](Y, X),
-            RIDGE_1: MAPS[RIDGE_1](Y, X),
-            DOCUMENTS_ONLY: best_map(PairedSample.from_arrays(X, Y), "queries").aligner.transform,
-            WITH_QUERIES: best_map(PairedSample.from_arrays(X, Y, **asked), "queries").aligner.transform,
-        }.items()
-    }
-    part, mapped = pool.part, MAPS[RIDGE_1](X, Y)
-    wanted, found = (
-        _embeddings.search(part.new_queries, documents, 10)[0]
-        for documents in (np.vstack([part.new, Y]), unit_rows(mapped(np.vstack([part.old, X]))))
-    )
-    return {"adapters": adapters, "fitted searched too": _embeddings.overlap(found, wanted)}
 
 
 def _timed(work):
@@ -129,7 +95,7 @@ def _timed(work):
 
 
 PLAN = [{"pair": pair, "n": n} for pair in PAIRS for n in SIZES]
-benchmark = Benchmark("maps", PLAN, measure, minutes=20, obstacle=_embeddings.obstacle)
+benchmark = Benchmark("maps", PLAN, measure, minutes=4, obstacle=_embeddings.obstacle)
 
 
 # --- Tables and the figure
@@ -176,6 +142,19 @@ def _best(record):
     return max(((name, each[0]) for name, each in record["maps"].items() if name in _names()), key=lambda pair: pair[1])
 
 
+def most():
+    return count(max(SIZES))
+
+
+def asked():
+    return ASKED
+
+
+def pairs():
+    """Return the number of pairs of models."""
+    return len(PAIRS)
+
+
 def close(within):
     """Return in how many of the cells the chosen map is that close to the best one."""
     records = benchmark.records
@@ -209,9 +188,9 @@ def same_table():
     return table([pair, *(f"{n:,}" for n in SIZES)], [["stay", *[stay] * len(SIZES)], *rows])
 
 
-def earlier_table():
-    """Return recall and MRR of every map and of aligners as they come, as in an earlier comparison."""
-    cells = [(pair, n) for pair, sizes in EARLIER.items() for n in sizes]
+def as_they_come_table():
+    """Return recall and MRR of every map and of aligners as they come."""
+    cells = [(pair, n) for pair, sizes in AS_THEY_COME_WITH.items() for n in sizes]
     records = [benchmark.one(pair=pair, n=n) for pair, n in cells]
     rows = [["stay on the old model", *(_both(record["stay"]) for record in records)]]
     rows += [[name, *(_both(record["maps"][name]) for record in records)] for name in (*_names(), *AS_THEY_COME)]
@@ -222,59 +201,6 @@ def earlier_table():
 def _both(found):
     return " / ".join(short(round(each, 3)) for each in found[:2])
 
-
-def adapters_table():
-    """Return what query adapters find among the old documents."""
-    rows = []
-    for pair in PAIRS:
-        adapters = benchmark.one(pair=pair, n=BESIDES)["adapters"]
-        rows.append([pair, *(f"{_both(each)} ({short(round(each[2], 3))})" for each in adapters.values())])
-    return table(["models", *adapters], rows)
-
-
-def inflated():
-    """Return by how much recall rises on average if the fitted documents are searched too."""
-    records = benchmark.find(n=BESIDES)
-    gains = [record["fitted searched too"] - record["maps"][RIDGE_1][0] for record in records]
-    return short(round(float(np.mean(gains)), 3))
-
-
-def curves():
-    """Return recall by number of pairs for some maps, by pair of models."""
-    if benchmark.missing():
-        return None
-    shown = {"Migration.fit": OURS, "Ridge(1)": RIDGE_1, "Drift-Adapter: MLP": DRIFT[2], "Procrustes": DRIFT[0]}
-    return [
-        {
-            "pair": pair,
-            "n": SIZES,
-            "stay": benchmark.one(pair=pair, n=SIZES[0])["stay"][0],
-            "recall": {label: [float(_recalls(name, n, [pair])[0]) for n in SIZES] for label, name in shown.items()},
-        }
-        for pair in PAIRS
-    ]
-
-
-def draw(panels, path):
-    columns = 4
-    figure = new_figure(11, 2.6 * -(-len(panels) // columns))
-    axes = figure.subplots(-(-len(panels) // columns), columns, sharex=True).ravel()
-    for panel, axis in zip(panels, axes, strict=False):
-        for label, recalls in panel["recall"].items():
-            axis.plot(panel["n"], recalls, marker="o", markersize=3, label=label)
-        axis.axhline(panel["stay"], color="0.5", linestyle=":", label="stay on the old model")
-        axis.set(title=panel["pair"], xscale="log", ylim=(0, 1))
-        axis.set_xticks([100, 1000, 5000], ["100", "1,000", "5,000"], minor=False)
-        axis.minorticks_off()
-    for axis in axes[len(panels) :]:
-        axis.axis("off")
-    figure.supxlabel("pairs that the map is fitted on")
-    figure.supylabel("recall@10 of the new model's neighbours")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
-    save(figure, path)
-
-
-FIGURES = [Figure("maps.svg", curves, draw)]
 
 if __name__ == "__main__":
     benchmark.main()
