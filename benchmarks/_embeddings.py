@@ -43,7 +43,33 @@ def obstacle():
 @cache
 def space(name):
     """Return the vectors of documents and queries."""
+    if name in _MADE:
+        return _MADE[name](*space("minilm"))
     return tuple(np.load(FOLDER / f"{name}.{kind}.npy", mmap_mode="r") for kind in ("documents", "queries"))
+
+
+def _eight_bits(*sides):
+    """Return the vectors as a store with one byte per number keeps them: the same model, seen before and after it."""
+    steps = np.abs(sides[0]).max(axis=0) / 127
+    return tuple(np.clip(np.round(side / steps), -127, 127) * steps for side in sides)
+
+
+def _first_components(documents, queries, count=128):
+    """Return the first principal components of the documents, as a store that saves memory keeps them."""
+    mean = documents.mean(axis=0)
+    axes = np.linalg.eigh(np.cov(documents, rowvar=False))[1][:, -count:].astype(np.float32)
+    return (documents - mean) @ axes, (queries - mean) @ axes
+
+
+def _turned(*sides, noise=0.3):
+    """Return the vectors turned at random, with noise of this length: a rotation is the best map."""
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.standard_normal((sides[0].shape[1],) * 2))[0].astype(np.float32)
+    return tuple(side @ turn + noise * unit_rows(rng.standard_normal(side.shape, np.float32)) for side in sides)
+
+
+_MADE = {"minilm-8bit": _eight_bits, "minilm-128": _first_components, "minilm-turned": _turned}
+"""Spaces related to MiniLM's that are made on the spot."""
 
 
 @cache

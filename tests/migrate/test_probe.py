@@ -69,6 +69,31 @@ def test_the_forecast_is_near_the_truth():
     assert forecast.low < forecast.value < forecast.high < forecast.low + 0.2
 
 
+def test_answers_among_the_first_found_are_forecast():
+    whole = sample_of(half_lost, n=2400, queries=2400)
+    part = PairedSample.from_arrays(
+        whole.old[:600], whole.new[:600], old_queries=whole.old_queries[:600],
+        new_queries=whole.new_queries[:600], gold=list(range(600)),
+    )  # fmt: skip
+    found = probe(part, size=1800)
+    pool, asked = whole.old[600:], whole.old_queries[600:]
+    scores = asked @ (pool / np.linalg.norm(pool, axis=1)[:, None]).T
+    truth = np.mean((scores > np.diag(scores)[:, None]).sum(axis=1) < 100)
+    assert found.way("stay on the old model, score the first 100 again").hits == pytest.approx(truth, abs=0.05)
+    hits = [found.way(f"convert, score the first {first} again").hits for first in (50, 100, 200)]
+    assert 0 < hits[0] < hits[1] < hits[2] <= 1
+    assert found.way("convert").hits is None and found.as_dict()["ways"][1]["hits"] == found.ways[1].hits
+
+
+def test_a_cascade_embeds_at_most_what_queries_with_random_candidates_need():
+    found = probe(sample_of(half_lost), size=6000)
+    rng = np.random.default_rng(0)
+    simulated = len(set(np.concatenate([rng.choice(6000, 100, replace=False) for _ in range(80)]).tolist()))
+    assert found.most_embedded(80) == pytest.approx(simulated, rel=0.02)
+    assert found.most_embedded(1) == 100 and found.most_embedded(10**7) == 6000
+    assert found.most_embedded(10, first=20) < found.most_embedded(10)
+
+
 def test_without_queries_only_recall_is_known_and_the_verdict_says_so():
     whole = sample_of(half_lost)
     found = probe(PairedSample.from_arrays(whole.old, whole.new))
@@ -109,4 +134,8 @@ def test_the_command_prints_a_table_and_json(tmp_path):
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0, shown.output
     assert "recall@10" in shown.stdout and "embed again" in shown.stdout
+    assert (
+        "the first 50, 100 and 200 converted items include" in shown.stdout
+        and "the new model embeds at most" in shown.stdout
+    )
     assert json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)["n_items"] == 600

@@ -207,6 +207,7 @@ def _show(result: Probe) -> None:
     sample = f"{result.n_items:,} items and {result.n_queries:,} queries"
     _console.heading(f"Forecast for {result.size:,} items from {sample}")
     _console.show(table)
+    _show_cascade(result)
     curve = ", ".join(f"{recall:.2f} from {count:,}" for count, recall in result.curve[:-2])
     more = " and ".join(f"{recall:.2f} from {count:,}" for count, recall in result.curve[-2:])
     kind = "a linear map" if result.map == "linear" else "a kernel map"
@@ -215,6 +216,25 @@ def _show(result: Probe) -> None:
         examples = " · ".join(cluster.examples)
         _console.show(f"Converted worst: recall {cluster.recall:.2f} of {cluster.n_items:,} items such as {examples}")
     _console.show("", result.verdict)
+
+
+def _show_cascade(result: Probe) -> None:
+    """Say what scoring the first found again reaches and costs."""
+    reached = [way for way in result.ways if way.hits is not None and way.name.startswith("convert")]
+    if reached:
+        firsts, shares = (
+            f"{', '.join(each[:-1])} and {each[-1]}"
+            for each in (
+                [way.name.split()[-2] for way in reached],
+                [f"{100 * (way.hits or 0):.0f} %" for way in reached],
+            )
+        )
+        _console.show(f"Scoring again: the first {firsts} converted items include {shares} of the answers.")
+    many, more = (result.most_embedded(n_queries) for n_queries in (1_000, 10_000))
+    _console.show(
+        f"Scoring the first 100 again, the new model embeds at most {many:,} of the {result.size:,} items for 1,000 "
+        f"queries, and {more:,} for 10,000."
+    )
 
 
 def _shown(estimate: Estimate | None) -> str:

@@ -69,6 +69,8 @@ class Way(NamedTuple):
     ndcg: Estimate | None
     share: float
     """Of what embedding everything again would give: of its MRR, or of its neighbours."""
+    hits: float | None = None
+    """The share of answers among the first found, if these are scored again and there are queries with answers."""
 
 
 class Cluster(NamedTuple):
@@ -116,10 +118,29 @@ class Probe:
         """Return a way by its name."""
         return next(way for way in self.ways if way.name == name)
 
+    def most_embedded(self, n_queries: int, first: int = 100) -> int:
+        """Return how many items a `Cascade` embeds at most for that many different queries.
+
+        Each query has its first items embedded, and none is embedded twice. If all items were found equally often, it
+        would be this many; in fact some are found more often than others, and fewer are embedded.
+
+        Parameters
+        ----------
+        n_queries : int
+        first : int, default=100
+            How many of the first found are scored again.
+
+        Returns
+        -------
+        int
+        """
+        return round(self.size * -np.expm1(n_queries * np.log1p(-min(first / self.size, 1 - 1e-12))))
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
         ways = [{"name": way.name, "recall": way.recall._asdict(), "mrr": way.mrr and way.mrr._asdict(),
-                 "ndcg": way.ndcg and way.ndcg._asdict(), "share": way.share} for way in self.ways]  # fmt: skip
+                 "ndcg": way.ndcg and way.ndcg._asdict(), "share": way.share, "hits": way.hits}
+                for way in self.ways]  # fmt: skip
         rest = {name: getattr(self, name) for name in ("size", "n_items", "n_queries", "map", "recommended", "verdict")}
         return {**rest, "ways": ways, "curve": self.curve, "clusters": [each._asdict() for each in self.clusters]}
 
@@ -181,19 +202,19 @@ def probe(
 def _ways(found: dict[str, Found], n: int, size: int, random_state: int) -> list[Way]:
     forecaster = _Forecaster(n, size, random_state)
     again = found["embed again"]
-    listed: list[tuple[str, Estimate, Estimate | None, Estimate | None]] = []
+    listed: list[tuple[str, Estimate, Estimate | None, Estimate | None, float | None]] = []
     for name, each in found.items():
         exact = name == "embed again"
         recall = Estimate(1.0, 1.0, 1.0) if exact else forecaster.recall(each, again)
         mrr, ndcg = (forecaster.mean(each.ranks, value) for value in (_RECIPROCAL_RANK, _GAIN))
-        listed.append((name, recall, mrr, ndcg))
+        listed.append((name, recall, mrr, ndcg, None))
         rescored = {"stay on the old model": (100,), "convert": RESCORED}.get(name, ())
         for first in rescored:
             listed.append((f"{name}, score the first {first} again", *forecaster.rescored(each, again, first)))
     best = listed[-1]
     return [
-        Way(name, recall, mrr, ndcg, mrr.value / best[2].value if mrr and best[2] else recall.value)
-        for name, recall, mrr, ndcg in listed
+        Way(name, recall, mrr, ndcg, mrr.value / best[2].value if mrr and best[2] else recall.value, hits)
+        for name, recall, mrr, ndcg, hits in listed
     ]
 
 
@@ -243,14 +264,19 @@ class _Forecaster:
         error = np.var(spread) + doubt**2 / 4 + (course - normal) ** 2 / 16 + self._beyond(per_decade)
         return Estimate.around((course + normal) / 2, float(np.sqrt(error)))
 
-    def rescored(self, found: Found, again: Found, first: int) -> tuple[Estimate, Estimate | None, Estimate | None]:
-        """Forecast what is left of embedding again if only the first found are scored by the new model."""
+    def rescored(
+        self, found: Found, again: Found, first: int
+    ) -> tuple[Estimate, Estimate | None, Estimate | None, float | None]:
+        """Forecast what is left of embedding again if only the first found are scored by the new model.
+
+        The last figure is the share of answers among the first found.
+        """
         shares = [self._within(each, found, first) for each in (found.recalls, found.by_items) if each is not None]
         unasked = 0.0 if again.ranks is not None else _SHIFT
         error = float(np.sqrt(np.ptp(shares) ** 2 / 4 + unasked**2 + self._beyond(_RESCORED_RECALL)))
         recall = Estimate.around(float(np.mean(shares)), error)
         if found.ranks is None or again.ranks is None:
-            return recall, None, None
+            return recall, None, None, None
         # Of the items above an answer, those that are not among the first found are no competitors any more.
         hit, answers = chance_among(first, found.ranks, self.n, self.size), Answers(again.ranks, self.n)
         forecasts = []
@@ -259,7 +285,7 @@ class _Forecaster:
             assert whole
             left = hit * answers.expected(value.among(self.size * recall.value))
             forecasts.append(whole.times(float(left.sum() / answers.expected(value.among(self.size)).sum())))
-        return recall, forecasts[0], forecasts[1]
+        return recall, forecasts[0], forecasts[1], float(hit.mean())
 
     def _within(self, recalls: NDArray[np.float64], found: Found, first: int) -> float:
         """Return the share of the ten nearest in the collection that are among the first found there.
