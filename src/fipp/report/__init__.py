@@ -3,7 +3,7 @@
 from fipp.report._alignment_page import write_report
 from fipp.report._canvas import check_figure, check_figures
 from fipp.report._figures import FIGURES, plot
-from fipp.report._findings import method_of
+from fipp.report._findings import filter_of, method_of
 from fipp.report._grid import HeatMap, heat_maps, plot_grid
 from fipp.report._map import PairMap, draw_map, layout
 from fipp.report._page import Html, document, joined, style_sheet, table, tag, word
