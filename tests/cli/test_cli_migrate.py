@@ -93,6 +93,19 @@ def test_a_probe_writes_a_report_that_names_its_files_and_no_folder(files, run, 
     assert '<th scope="row">Random seed</th><td class="long">7</td>' in text
 
 
+@pytest.mark.parametrize("name", ["options", "curve"])
+def test_the_figures_of_a_probe_are_drawn(files, run, tmp_path, name):
+    figure = tmp_path / f"{name}.pdf"
+    done = run("migrate", "plot", name, files["old"], files["new"], "--narrow", "-o", figure)
+    assert done.exit_code == 0 and figure.read_bytes().startswith(b"%PDF"), done.stderr
+    for wrong, file, said in (
+        ("map", figure, "choose from options, curve"),
+        (name, files["old"], "a figure is written as"),
+    ):
+        refused = run("migrate", "plot", wrong, files["old"], files["new"], "-o", file)
+        assert refused.exit_code == 2 and said in refused.stderr.replace("\n", " "), refused.stderr
+
+
 def test_a_page_does_not_overwrite_its_input(files, run):
     onto_input = run("migrate", "probe", files["old"], files["new"], "--report", files["new"])
     assert onto_input.exit_code == 2 and "overwrite the input" in onto_input.stderr

@@ -89,7 +89,7 @@ def test_models_without_a_filter_are_shown_with_that_of_fipp(monkeypatch):
     question = {"word": "word20", "k": 1}
     with serving(Session(fipp.align(source, target, seed, "procrustes"))) as client:
         assert client.get("/api/seeds", params=question).json()["seeds"][0]["kept"] == pytest.approx(kept[20])
-    monkeypatch.setattr("fipp.explore._models._MOST_FILTERED", 100)
+    monkeypatch.setattr("fipp.report._findings.MOST_PUBLISHED", 100)
     with serving(Session(fipp.align(source, target, seed, "procrustes"))) as client:
         assert client.get("/api/seeds", params=question).json()["seeds"][0]["kept"] is None
 

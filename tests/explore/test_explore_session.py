@@ -91,6 +91,16 @@ def test_a_pair_of_the_test_dictionary_that_is_added_to_the_seed_is_no_longer_as
         assert refitted(client)["score"]["n_questions"] == 49
 
 
+def test_a_pair_that_the_model_was_learned_from_is_not_asked_for_although_it_was_marked_as_wrong():
+    source, target, seed, test = small_space()
+    asked = fipp.Lexicon([*test, ("word7", "mot7")])
+    with serving(Session(fipp.align(source, target, seed, "fipp"), test=asked)) as client:
+        client.post("/api/edit", json={"action": "wrong", "source": "word7", "target": "mot7"})
+        assert client.get("/api/evaluate").json()["score"]["n_questions"] == 50
+        assert refitted(client)["score"]["n_questions"] == 50  # the old model knows it
+        assert client.get("/api/evaluate").json()["score"]["n_questions"] == 51
+
+
 @pytest.mark.parametrize(
     ("edit", "status", "reason"),
     [

@@ -258,6 +258,7 @@ _add(
     migrate,
     {
         "fipp migrate probe old.parquet new.parquet --queries queries.parquet --size 40000000": _migrate.probe,
+        "fipp migrate plot curve old.parquet new.parquet -o curve.pdf": _migrate.plot,
         "fipp migrate fit old.parquet new.parquet --direction documents --old-name ada-002 --new-name e5-large "
         "-o ada-e5.fipp": _migrate.fit,
         "fipp migrate export ada-e5.fipp -o adapter.onnx": _migrate.export,

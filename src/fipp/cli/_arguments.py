@@ -94,6 +94,9 @@ Force = Annotated[
 ]
 Strict = Annotated[bool, Option("--strict", help="Refuse files with rows that cannot be used.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object, and no notes.")]
+Narrow = Annotated[
+    bool, Option("--narrow", help="Make it as wide as one column of a two-column page, not the whole page.")
+]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no notes and no progress.")]
 
 Dask = Annotated[

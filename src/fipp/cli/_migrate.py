@@ -37,15 +37,16 @@ _Queries = Annotated[
     ),
 ]
 _Id = Annotated[str | None, Option("--id", metavar="NAME", help="The column with the ids.")]
+_Size = Annotated[
+    int | None, Option(metavar="N", min=1, help="Items in the whole collection; ten times the sample by default.")
+]
 
 
 def probe(
     old: _Old,
     new: _New = None,
     queries: _Queries = None,
-    size: Annotated[
-        int | None, Option(metavar="N", min=1, help="Items in the whole collection; ten times the sample by default.")
-    ] = None,
+    size: _Size = None,
     id_column: _Id = None,
     random_state: _arguments.RandomState = 0,
     page: Annotated[
@@ -76,6 +77,34 @@ def probe(
     _console.show_json(result.as_dict()) if as_json else _show(result)
     if page is not None and not as_json:
         _console.show(f"The report is in {page}.")
+
+
+def plot(
+    name: Annotated[str, Argument(metavar="options|curve", help="Every option, or recall by the number of pairs.")],
+    old: _Old,
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="A file that ends in .pdf, .png or .svg.")],
+    new: _New = None,
+    queries: _Queries = None,
+    size: _Size = None,
+    id_column: _Id = None,
+    random_state: _arguments.RandomState = 0,
+    narrow: _arguments.Narrow = False,
+    quiet: _arguments.Quiet = False,
+) -> None:
+    """Draw one figure of the report about a probe for a paper or a talk: PDF, PNG or SVG."""
+    from fipp import migrate
+    from fipp.report import PROBE_FIGURES, check_figure, check_figures, plot_probe
+
+    check_figure(name, PROBE_FIGURES)
+    check_figures(output)
+    _arguments.check_output(output, old, new, queries)
+    report = _console.Reporter(quiet)
+    sample = _load(old, new, queries, id_column, report)
+    with report.progress("measuring") as progress:
+        result = migrate.probe(sample, size=size, random_state=random_state, progress=progress)
+    plot_probe(name, result, output, narrow=narrow)
+    _console.written.append(output)
+    _console.show(f"The figure is in {output}.")
 
 
 def fit(

@@ -68,9 +68,7 @@ def plot(
     test: _Test = None,
     retrieval: _arguments.Retrieval = "nn",
     names: _arguments.Names = None,
-    narrow: Annotated[
-        bool, Option("--narrow", help="Make it as wide as one column of a two-column page, not the whole page.")
-    ] = False,
+    narrow: _arguments.Narrow = False,
     show_list: Annotated[bool, Option("--list", help="List the figures, and write none.")] = False,
     limit: _arguments.Limit = None,
     quiet: _arguments.Quiet = False,
@@ -84,7 +82,7 @@ def plot(
         return
     if name is None or model is None or source is None or target is None or output is None:
         raise FippError("give a figure, a model, both vectors and a file: fipp plot NAME MODEL SRC TGT -o figure.pdf")
-    check_figure(name)
+    check_figure(name, FIGURES)
     check_figures(output)
     _arguments.check_retrieval(retrieval)
     called = _arguments.names_of(names, source, target)

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fipp._alignment import Alignment
 from fipp._progress import Progress
-from fipp.aligners import FIPP, BaseAligner
+from fipp.aligners import BaseAligner
 from fipp.evaluate import BLIResult, bli
-from fipp.exceptions import FippWarning
 from fipp.io import Vectors, fold
-from fipp.report import method_of
+from fipp.report import filter_of, method_of
 from fipp.retrieve import MeanCosines, TwoWayIndex
 
 Pair = tuple[int, int]
 """Row numbers of a source word and a target word."""
-
-# With more seed pairs than this, the filter of models that have none of their own takes long, and is left out.
-_MOST_FILTERED = 20_000
 
 
 class WordList:
@@ -93,21 +87,9 @@ class View:
 
     @cached_property
     def kept(self) -> Mapping[Pair, float]:
-        """The share of the inner products of each seed pair that the filter keeps.
-
-        It is the filter of the model or, if that has none, that of FIPP with its defaults; empty without seed pairs.
-        """
-        own: Any = getattr(self.alignment.aligner, "aligner_", self.alignment.aligner)
-        if not hasattr(own, "kept_per_pair_"):
-            pairs, source, target = self.alignment.known_pairs(), self.alignment.source, self.alignment.target
-            if not 0 < len(pairs) <= _MOST_FILTERED:
-                return {}
-            assert source is not None and target is not None  # a session has both
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FippWarning)
-                own = FIPP().fit(source.matrix, target.matrix, pairs)
-        # FIPP may have learned from further pairs, which it found itself.
-        return dict(zip(map(tuple, own.pairs_.tolist()), map(float, own.kept_per_pair_), strict=False))
+        """The share of the inner products of each seed pair that the filter keeps; empty if it is not known."""
+        found, pairs = filter_of(self.alignment), self.alignment.known_pairs()
+        return {} if found is None else dict(zip(map(tuple, pairs.tolist()), found.kept.tolist(), strict=True))
 
 
 def score(aligner: BaseAligner, source: Vectors, target: Vectors, questions: Iterable[Pair]) -> BLIResult | None:

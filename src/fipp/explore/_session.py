@@ -10,6 +10,7 @@ from threading import Event, Lock, RLock, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fipp._alignment import Alignment
@@ -101,7 +102,7 @@ class Session:
             raise FippError("the explorer needs the vectors of both sides: Alignment.load(path, source=…, target=…)")
         self.source, self.target = WordList(names[0], source), WordList(names[1], target)
         self.view, self.second = View(alignment), None if second is None else View(second)
-        self.pairs = SeedPairs(map(_as_pair, alignment.known_pairs().tolist()))
+        self.pairs = SeedPairs(_as_pairs(alignment.known_pairs()))
         self.examples = {
             "source": _some_words(self.source, [pair[0] for pair in self.pairs.given]),
             "target": _some_words(self.target, [pair[1] for pair in self.pairs.given]),
@@ -110,7 +111,7 @@ class Session:
         self.refit, self.folder = Refit(), folder
         self.comparison: dict[str, Any] | None = None
         self.hubs_progress = 0.0
-        self._test = None if test is None else set(map(_as_pair, test.lookup(source, target).require().rows.tolist()))
+        self._test = None if test is None else set(_as_pairs(test.lookup(source, target).require().rows))
         self._held_out = _held_out_words(self.pairs.all)
         self._lock, self._closing = RLock(), Event()
         self._suspects: Suspects | None = None
@@ -170,10 +171,9 @@ class Session:
 
     def evaluate(self) -> dict[str, Any] | None:
         """Measure the model on the test dictionary or on held-out seed pairs; None if there are none."""
-        with self._lock:
-            view, pairs = self.view, self.pairs.right
-        questions = self._questions(pairs)
-        result = score(self._judged(view.alignment.aligner, pairs), *self.vectors, questions)
+        alignment = self.view.alignment
+        pairs = _as_pairs(alignment.known_pairs())
+        result = score(self._judged(alignment.aligner, pairs), *self.vectors, self._questions(pairs))
         return None if result is None else {**self._about(result), **_figures(result)}
 
     def suspects(self) -> Suspects:
@@ -190,8 +190,8 @@ class Session:
         source, target = self.vectors
         found = pair_cosines(source.matrix, target.matrix, pairs)
         order = np.argsort(found.cosines, kind="stable")
-        cosines = {_as_pair(pairs[place].tolist()): float(found.cosines[place]) for place in order}
-        return Suspects(cosines, int(found.suspicious.sum()))
+        cosines = zip(_as_pairs(pairs[order]), found.cosines[order].tolist(), strict=True)
+        return Suspects(dict(cosines), int(found.suspicious.sum()))
 
     def dictionary(self) -> Lexicon:
         """Return the pairs that are not wrong, as words."""
@@ -268,8 +268,7 @@ class Session:
 
     def _compare(self, new: BaseAligner, pairs: list[Pair]) -> dict[str, Any] | None:
         """Return the score of the current model and of a new one on the same questions, which neither learned from."""
-        old = self.view.alignment.aligner
-        before = [_as_pair(pair) for pair in old.pairs_.tolist()]
+        old, before = self.view.alignment.aligner, _as_pairs(self.view.alignment.known_pairs())
         questions = self._questions(before) & self._questions(pairs)
         if not questions:
             return None
@@ -332,8 +331,8 @@ def _unfitted(aligner: BaseAligner) -> BaseAligner:
     return same
 
 
-def _as_pair(pair: list[int]) -> Pair:
-    return pair[0], pair[1]
+def _as_pairs(rows: NDArray[np.int64]) -> list[Pair]:
+    return [(source, target) for source, target in rows.tolist()]
 
 
 def _some_words(words: WordList, known: list[int]) -> list[str]:

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,12 @@ def check_figures(path: str | os.PathLike[str] | None = None) -> None:
         matplotlib(module)
     if path is not None:
         _format_of(path)
+
+
+def check_figure(name: str, figures: Collection[str]) -> None:
+    """Refuse a figure that does not exist."""
+    if name not in figures:
+        raise FippError(f"there is no figure {name!r}; choose from {', '.join(figures)}")
 
 
 def plain(text: str) -> str:

@@ -237,7 +237,7 @@ def draw_filter(figure: Any, findings: Findings, narrow: bool) -> None:
         f"half of the pairs keep less than {percent(middle)}", (middle, 0.985 * top), (-5 if left else 5, 0),
         textcoords="offset points", ha="right" if left else "left", va="top", fontsize=_TEXT, color=TARGET,
     )  # fmt: skip
-    axes.set(xlabel="share of a pair's inner products that the filter keeps", ylabel="seed pairs", ylim=(0, top))
+    axes.set(xlabel="share of a pair's inner products kept", ylabel="seed pairs", ylim=(0, top))
     in_percent(axes.xaxis)
     tidy(axes, grid="y")
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fipp._alignment import Alignment
 from fipp._inputs import LexiconLike, as_lexicon
 from fipp.exceptions import FippError
-from fipp.report._canvas import PRINT_DPI, check_figures, drawing
+from fipp.report._canvas import PRINT_DPI, check_figure, check_figures, drawing
 from fipp.report._charts import (
     draw_bands,
     draw_filter,
@@ -81,7 +81,7 @@ def plot(
     >>> path.read_text()[:5]
     '<?xml'
     """
-    check_figure(name)
+    check_figure(name, FIGURES)
     check_figures(path)
     findings = Findings(alignment, None if test is None else as_lexicon(test), names, retrieval)
     kind = FIGURES[name]
@@ -90,12 +90,6 @@ def plot(
         raise FippError(f"there is no figure {name!r}: {lacking}")
     with drawing(path, _size(name, findings, narrow), dpi=PRINT_DPI, **_options(name)) as figure:
         kind.draw(figure, findings, narrow)
-
-
-def check_figure(name: str) -> None:
-    """Refuse a figure that does not exist."""
-    if name not in FIGURES:
-        raise FippError(f"there is no figure {name!r}; choose from {', '.join(FIGURES)}")
 
 
 def drawing_of(name: str, findings: Findings) -> Drawing:

@@ -14,11 +14,11 @@ from sklearn.base import clone
 
 from fipp._alignment import Alignment
 from fipp._progress import Progress, Steps, stages
-from fipp.aligners import FEWEST_TO_JUDGE, METHODS, BaseAligner, PairCosines, pair_cosines
+from fipp.aligners import FEWEST_TO_JUDGE, FIPP, METHODS, BaseAligner, PairCosines, pair_cosines
 from fipp.evaluate import BLIResult, Interval, PairedComparison, compare_results, describe_space
 from fipp.exceptions import FippError, FippWarning
 from fipp.io import Lexicon, Vectors
-from fipp.linalg import filtered_gram, single_threaded_blas, unit_rows
+from fipp.linalg import single_threaded_blas, unit_rows
 from fipp.report._map import PairMap, layout
 from fipp.retrieve import mutual_neighbours, neighbours, ranks_of_gold
 
@@ -29,9 +29,7 @@ Pairs = NDArray[np.int64]
 YARDSTICKS = {"FIPP as published": "fipp-published", "Procrustes": "procrustes"}
 BY_CSLS = "this model, by CSLS"
 MOST_PUBLISHED = 20_000
-"""With more seed pairs than this, the published method takes minutes or hours, and is left out."""
-EPSILON = 0.1
-"""ε of the filter for models that have none of their own: the default of `FIPP`."""
+"""With more seed pairs than this, the published method takes minutes or hours, and is left out like the filter."""
 
 # More pairs than this cannot be told apart on a map.
 _ON_THE_MAP = 150
@@ -142,6 +140,30 @@ def method_of(aligner: BaseAligner) -> str:
     chosen = getattr(aligner, "chosen_", None)
     name = type(aligner).__name__
     return f"{name}: {chosen}" if chosen else name
+
+
+def filter_of(alignment: Alignment) -> Filtered | None:
+    """Return what the filter keeps of each seed pair: the filter of the model or, if it has none, that of `FIPP`.
+
+    None without seed pairs, or with so many that another fit would take long.
+
+    Examples
+    --------
+    >>> import fipp
+    >>> demo = fipp.datasets.load_demo()
+    >>> found = filter_of(fipp.align(demo.source, demo.target, demo.seed, "procrustes"))
+    >>> found.own, found.epsilon, len(found.kept) == len(demo.seed)
+    (False, 0.1, True)
+    """
+    own: Any = getattr(alignment.aligner, "aligner_", alignment.aligner)
+    pairs, source, target = alignment.known_pairs(), alignment.source, alignment.target
+    if hasattr(own, "kept_per_pair_") and np.array_equal(own.pairs_, pairs):
+        return Filtered(own.epsilon, own.kept_per_pair_[: len(pairs)], True)
+    if not 0 < len(pairs) <= MOST_PUBLISHED or source is None or target is None:
+        return None
+    with _only_ours():
+        fitted = FIPP().fit(source.matrix, target.matrix, pairs)
+    return Filtered(fitted.epsilon, fitted.kept_per_pair_, False)
 
 
 class Findings:
@@ -296,20 +318,8 @@ class Findings:
 
     @cached_property
     def filtered(self) -> Filtered | None:
-        """What the filter keeps of each seed pair: the model's own filter, or that of `FIPP` with its defaults."""
-        if not len(self.pairs):
-            return None
-        own: Any = getattr(self.aligner, "aligner_", self.aligner)
-        kept = getattr(own, "kept_per_pair_", None)
-        if kept is not None and np.array_equal(own.pairs_, self.pairs):
-            return Filtered(own.epsilon, kept[: len(self.pairs)], True)
-        published: Any = self.yardsticks.get("FIPP as published")
-        if published is None:
-            return None
-        X_s = published.source_preprocess_.transform(self.source.matrix[self.pairs[:, 0]])
-        X_t = published.target_preprocess_.transform(self.target.matrix[self.pairs[:, 1]])
-        (gram,) = filtered_gram(X_s, X_t, None, [EPSILON])
-        return Filtered(EPSILON, gram.kept / len(self.pairs), False)
+        """What the filter keeps of each seed pair; None if it is not known."""
+        return filter_of(self.alignment)
 
     @cached_property
     def hubs(self) -> Hubs:

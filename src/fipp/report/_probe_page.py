@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from fipp.migrate import Estimate, Probe, Way
-from fipp.report._canvas import MUTED, SOURCE, TARGET, check_figures
+from fipp.report._canvas import MUTED, PRINT_DPI, SOURCE, TARGET, check_figure, check_figures, drawing
 from fipp.report._charts import intervals, rows_height, tidy, width
 from fipp.report._page import (
     Html,
@@ -67,23 +67,64 @@ def write_probe_report(
     save_page(_page(probe, names, details or {}), path)
 
 
+def plot_probe(name: str, probe: Probe, path: str | os.PathLike[str], *, narrow: bool = False) -> None:
+    """Draw one figure of the report about a probe, and write it as PDF, PNG or SVG.
+
+    Parameters
+    ----------
+    name : {"options", "curve"}
+        Every option with its forecast, or recall by the number of pairs.
+    probe : Probe
+        What `fipp.migrate.probe` returned.
+    path : str or path-like
+        The end of the file name decides the format. Written as a whole or not at all.
+    narrow : bool, default=False
+        As wide as one column of a journal with two, 3.1 inches, instead of the whole page, 6.8 inches.
+
+    Examples
+    --------
+    >>> import numpy as np, pathlib, tempfile
+    >>> from fipp import migrate
+    >>> new = np.random.default_rng(0).standard_normal((300, 8))
+    >>> found = migrate.probe(migrate.PairedSample.from_arrays(np.tanh(new), new))
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "curve.svg")
+    >>> plot_probe("curve", found, path)
+    >>> path.read_text()[:5]
+    '<?xml'
+    """
+    check_figure(name, PROBE_FIGURES)
+    check_figures(path)
+    kind = PROBE_FIGURES[name]
+    with drawing(path, kind.size(probe, narrow), dpi=PRINT_DPI, layout="constrained") as figure:
+        kind.draw(figure, probe, narrow)
+
+
+class _Kind(NamedTuple):
+    """What a figure shows, its height in inches, and how it is drawn."""
+
+    title: str
+    height: Callable[[Probe, bool], float]
+    draw: Callable[[Any, Probe, bool], None]
+
+    def size(self, probe: Probe, narrow: bool) -> tuple[float, float]:
+        """Return the size of the figure in inches."""
+        return width(narrow), self.height(probe, narrow)
+
+    def in_page(self, probe: Probe) -> Drawing:
+        """Return the figure as a part of a page."""
+        return drawn(
+            lambda figure, narrow: self.draw(figure, probe, narrow),
+            lambda narrow: self.size(probe, narrow),
+            self.title,
+            layout="constrained",
+        )
+
+
 def _page(probe: Probe, names: tuple[str, str], details: Mapping[str, str]) -> str:
     title = f"Migration from {names[0]} to {names[1]}"
-    asked = any(way.mrr is not None for way in probe.ways)
-    ways = drawn(
-        lambda figure, narrow: _draw_ways(figure, probe, asked, narrow),
-        lambda narrow: (width(narrow), rows_height(len(_drawn_ways(probe, asked)), narrow)),
-        "Every option, forecast for the collection",
-        layout="constrained",
-    )
-    curve = drawn(
-        lambda figure, narrow: _draw_curve(figure, probe, narrow),
-        lambda narrow: (width(narrow), 2.0 if narrow else 2.3),
-        "Recall by number of pairs",
-        layout="constrained",
-    )
+    ways, curve = (kind.in_page(probe) for kind in PROBE_FIGURES.values())
     sections = [
-        ("Every option", _ways(probe, asked, ways)),
+        ("Every option", _ways(probe, ways)),
         ("More pairs", _curve(probe, curve)),
         ("What is converted worst", _clusters(probe)),
         ("Sample and versions", _details(probe, names, details)),
@@ -103,7 +144,8 @@ def _tiles(probe: Probe) -> Html:
     return tiles(figures)
 
 
-def _ways(probe: Probe, asked: bool, drawing: Drawing) -> Html:
+def _ways(probe: Probe, drawn_ways: Drawing) -> Html:
+    asked = _with_answers(probe)
     what = "MRR on your queries" if asked else "recall of the new model's ten nearest neighbours"
     caption = (
         f"Each dot is the {what}, forecast for {probe.size:,} items, with its 95\u00a0% interval; the recommended way "
@@ -116,7 +158,7 @@ def _ways(probe: Probe, asked: bool, drawing: Drawing) -> Html:
     best = [place for place, way in enumerate(probe.ways) if way.name == probe.recommended]
     label = f"Forecasts for {probe.size:,} items with 95\u00a0% intervals"
     return joined(
-        figure(drawing, caption),
+        figure(drawn_ways, caption),
         table(["option", *columns, "of embedding again"], rows, label=label, best=best),
         tag(
             "p",
@@ -128,7 +170,7 @@ def _ways(probe: Probe, asked: bool, drawing: Drawing) -> Html:
     )
 
 
-def _curve(probe: Probe, drawing: Drawing) -> Html:
+def _curve(probe: Probe, drawn_curve: Drawing) -> Html:
     last, more = probe.curve[-3], probe.curve[-1]
     told = (
         f"With {last[0]:,} pairs, {_MAPS[probe.map]} keeps {percent(last[1])} of the ten nearest neighbours in the "
@@ -138,7 +180,7 @@ def _curve(probe: Probe, drawing: Drawing) -> Html:
         "If the curve still rises, embedding a larger sample with both models improves the map. The dashed part is "
         "continued from the measured one. These are shares in the sample; in a larger collection they are lower."
     )
-    return joined(tag("p", told), figure(drawing, caption))
+    return joined(tag("p", told), figure(drawn_curve, caption))
 
 
 def _clusters(probe: Probe) -> Html:
@@ -170,8 +212,13 @@ def _details(probe: Probe, names: tuple[str, str], details: Mapping[str, str]) -
     return summary(rows, label="What was measured, and with what")
 
 
-def _draw_ways(figure: Any, probe: Probe, asked: bool, narrow: bool) -> None:
-    ways, axes = _drawn_ways(probe, asked), figure.add_subplot()
+def _with_answers(probe: Probe) -> bool:
+    """Return whether there were queries whose answers are known."""
+    return any(way.mrr is not None for way in probe.ways)
+
+
+def _draw_ways(figure: Any, probe: Probe, narrow: bool) -> None:
+    asked, ways, axes = _with_answers(probe), _drawn_ways(probe), figure.add_subplot()
     chosen = [name == probe.recommended for name, _ in ways]
     rows, colours = [(name, *estimate) for name, estimate in ways], [TARGET if each else SOURCE for each in chosen]
     axes.set(xlabel="MRR" if asked else "recall@10", xlim=(0, 1))
@@ -179,7 +226,8 @@ def _draw_ways(figure: Any, probe: Probe, asked: bool, narrow: bool) -> None:
     tidy(axes)
 
 
-def _drawn_ways(probe: Probe, asked: bool) -> list[tuple[str, Estimate]]:
+def _drawn_ways(probe: Probe) -> list[tuple[str, Estimate]]:
+    asked = _with_answers(probe)
     figures = ((way.name, way.mrr if asked else way.recall) for way in probe.ways)
     return [(name, estimate) for name, estimate in figures if estimate is not None]
 
@@ -199,3 +247,14 @@ def _draw_curve(figure: Any, probe: Probe, narrow: bool) -> None:
 
 def _shown(estimate: Estimate | None) -> str:
     return rounded(None) if estimate is None else with_interval(rounded, *estimate)
+
+
+PROBE_FIGURES = {
+    "options": _Kind(
+        "Every option, forecast for the collection",
+        lambda probe, narrow: rows_height(len(_drawn_ways(probe)), narrow),
+        _draw_ways,
+    ),
+    "curve": _Kind("Recall by number of pairs", lambda probe, narrow: 2.0 if narrow else 2.3, _draw_curve),
+}
+"""The figures of a report about a probe by name."""
