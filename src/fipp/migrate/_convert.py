@@ -36,6 +36,8 @@ from fipp.stores import (
 )
 
 _MOST_PASSES = 10
+# Each thread holds a few batches: with more of them, a conversion to 768 dimensions would take more than a gigabyte.
+_MOST_THREADS = 32
 
 Model = str | os.PathLike[str]
 
@@ -273,7 +275,7 @@ class Conversion:
         """Convert and write one fragment after the other; yield the checksum of each."""
         with (
             closing(self.source.scan(fragments)) as batches,
-            closing(ordered_map(self._converted, batches)) as converted,
+            closing(ordered_map(self._converted, batches, _MOST_THREADS)) as converted,
         ):
             for fragment, group in groupby(converted, key=lambda item: item[0]):
                 yield fragment, self.sink.write(fragment, (batch for _, batch in group))
