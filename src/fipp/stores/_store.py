@@ -120,8 +120,8 @@ class Sink(Protocol):
     def exists(self) -> bool:
         """Return whether there is already something under this name."""
 
-    def create(self, schema: Any, source: Store, rows: int) -> None:
-        """Make room for so many rows of this schema; what an earlier conversion left unfinished is removed."""
+    def create(self, schema: Any, source: Store, size: int) -> None:
+        """Make room for vectors of so many bytes in all; what an earlier conversion left unfinished is removed."""
 
     def open(self, schema: Any, source: Store) -> None:
         """Go on with what `create` began."""
