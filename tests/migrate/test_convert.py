@@ -172,7 +172,7 @@ def test_a_batch_is_converted_by_a_plain_function_that_can_be_pickled(aligner):
 def test_killed_conversions_are_resumed_to_the_identical_result():
     for sink, counts in counted_in_a_process(2, *FILES).items():
         assert counts["kills"] == 2 and counts["failures"] == 0, sink
-        assert counts["most fragments done again after a kill"] <= 1, sink
+        assert counts["done again after one kill at most"] <= 1, sink
 
 
 class ConversionError(Exception):
