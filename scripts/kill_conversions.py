@@ -44,7 +44,7 @@ def main() -> int:
 def together(by_sink: dict[str, dict[str, int]]) -> dict[str, int]:
     """Return the counts of all sinks."""
     names = next(iter(by_sink.values()))
-    return {name: (max if name.startswith("most") else sum)(each[name] for each in by_sink.values()) for name in names}
+    return {name: (max if name.endswith("at most") else sum)(each[name] for each in by_sink.values()) for name in names}
 
 
 def counted(sink: str, kills: int, seed: int) -> dict[str, int]:

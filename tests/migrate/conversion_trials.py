@@ -60,7 +60,7 @@ def trial(sink: str, kills: int, seed: int = 0) -> dict[str, int]:
         lines, undisturbed = int(Path("lines").read_text()), _contents(sink)
         killed(lambda: _delete(sink), None)
         chance = random.Random(seed)
-        counts = {"kills": 0, "conversions": 0, "fragments done again": 0, "most fragments done again after a kill": 0}
+        counts = {"kills": 0, "conversions": 0, "fragments done again": 0, "done again after one kill at most": 0}
         counts |= {"different results": 0, "failures": 0}
         while counts["kills"] < kills:
             ended = False
@@ -71,9 +71,7 @@ def trial(sink: str, kills: int, seed: int = 0) -> dict[str, int]:
                 again = sum(name in before for name in _begun()[len(before) :])
                 counts["kills"] += not ended
                 counts["fragments done again"] += again
-                counts["most fragments done again after a kill"] = max(
-                    counts["most fragments done again after a kill"], again
-                )
+                counts["done again after one kill at most"] = max(counts["done again after one kill at most"], again)
                 counts["failures"] += again > 1
             different = _contents(sink) != undisturbed
             counts["conversions"] += 1

@@ -131,7 +131,7 @@ def test_a_table_goes_to_parquet_and_back(model, aligner, server, run, tmp_path)
 def test_killed_conversions_are_resumed_to_the_identical_table(server, run):
     (counts,) = counted_in_a_process(3, f"{server}#killed").values()
     assert counts["kills"] == 3 and counts["failures"] == 0
-    assert counts["most fragments done again after a kill"] <= 1
+    assert counts["done again after one kill at most"] <= 1
     assert run("SELECT relname FROM pg_class WHERE relname LIKE 'killed%'") == []
 
 

@@ -45,6 +45,8 @@ def test_ids_beside_a_matrix_keep_their_type(dtype, setting):
     new = convert(folder, "old.npy", "new.npy", dtype="float16")
     assert np.load(new).dtype == np.float16
     np.testing.assert_allclose(np.load(new), expected, atol=1e-2)
+    (folder / "live.npy").symlink_to("new.npy")
+    assert open_source(str(folder / "live.npy")).schema().names == ["id", "vector"]
     ids = np.load(folder / "new.ids.npy")
     assert ids.dtype == dtype and np.array_equal(ids, np.arange(5000)[::-1])
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from fipp._progress import Progress, Steps
@@ -36,6 +37,8 @@ from fipp.stores import (
 )
 
 _MOST_PASSES = 10
+# Each thread holds a few batches: with more of them, a conversion to 768 dimensions would take more than a gigabyte.
+_MOST_THREADS = 32
 
 Model = str | os.PathLike[str]
 
@@ -170,8 +173,8 @@ class Conversion:
                 raise FippError(
                     f"{sink} exists already, and a conversion never changes what is there: choose another name"
                 )
-            conversion._check_first_rows()
-            conversion.sink.create(conversion.converter.schema(schema), conversion.source, total)
+            size = total * conversion._check_first_rows()
+            conversion.sink.create(conversion.converter.schema(schema), conversion.source, size)
             written.save()
             conversion._warn_of_partitions()
         return conversion
@@ -196,8 +199,8 @@ class Conversion:
         with self.manifest.locked(), closing(self):
             yield
 
-    def _check_first_rows(self) -> None:
-        """Refuse vectors that the model was not made for, before anything is written."""
+    def _check_first_rows(self) -> int:
+        """Refuse vectors that the model was not made for, before anything is written; return the size of a new one."""
         with closing(self.source.batches()) as batches:
             for batch in batches:
                 matrix, valid = matrix_of(batch.column(self.manifest.column), f"the column {self.manifest.column!r}")
@@ -207,7 +210,9 @@ class Conversion:
                     except FippError as error:
                         reason = row_named(error, batch, matrix, valid)
                         raise FippError(f"{self.manifest.source}: {reason}") from None
-                    return
+                    converted = self._map.transform(matrix[:1].astype(np.float32))
+                    return int(converted.size * np.dtype(self.manifest.dtype).itemsize)
+        return 0
 
     def _warn_of_partitions(self) -> None:
         """Say that what the names of the source's folders tell is lost, unless the result has the same folders."""
@@ -273,7 +278,7 @@ class Conversion:
         """Convert and write one fragment after the other; yield the checksum of each."""
         with (
             closing(self.source.scan(fragments)) as batches,
-            closing(ordered_map(self._converted, batches)) as converted,
+            closing(ordered_map(self._converted, batches, _MOST_THREADS)) as converted,
         ):
             for fragment, group in groupby(converted, key=lambda item: item[0]):
                 yield fragment, self.sink.write(fragment, (batch for _, batch in group))

@@ -114,10 +114,10 @@ class LanceSink(PathSink):
         self._pieces, self._table = self.staging / "pieces", self.staging / "table"
         self._there: dict[str, Any] | None = None
 
-    def create(self, schema: Any, source: Store, rows: int) -> None:
+    def create(self, schema: Any, source: Store, size: int) -> None:
         """Make a folder for the fragments beside the place."""
         _lance()
-        super().create(schema, source, rows)
+        super().create(schema, source, size)
 
     def open(self, schema: Any, source: Store) -> None:
         """Go on with what `create` began."""

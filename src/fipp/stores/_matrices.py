@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,8 +71,14 @@ class _Column:
 
 
 def beside(path: Path) -> list[Path]:
-    """Return where the ids of a matrix are kept: as numbers, or as text, one per line. Other files have them inside."""
-    return [path.with_suffix(suffix) for suffix in (".ids.npy", ".txt")] if path.suffix.lower() == ".npy" else []
+    """Return where the ids of a matrix are kept: as numbers, or as text, one per line. Other files have them inside.
+
+    A link to a matrix has the ids of that matrix.
+    """
+    if path.suffix.lower() != ".npy":
+        return []
+    matrix = Path(os.path.realpath(path)) if path.is_symlink() else path
+    return [matrix.with_suffix(suffix) for suffix in (".ids.npy", ".txt")]
 
 
 def _npy_columns(path: Path) -> dict[str, _Column]:

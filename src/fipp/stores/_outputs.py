@@ -11,10 +11,9 @@ from typing import Any
 
 from fipp.exceptions import FippError
 from fipp.io import explain_failure, flush_folder
-from fipp.stores._columns import is_vector
 from fipp.stores._files import KINDS, FileStore
 from fipp.stores._matrices import beside
-from fipp.stores._store import Fragment, Store, digest_of_file, pyarrow, switched_since
+from fipp.stores._store import Fragment, Store, digest_of_file, switched_since
 from fipp.stores._writers import check_writable, write_rows
 
 
@@ -34,7 +33,7 @@ class PathSink:
         """Return whether there is already something under this name."""
         return self.path.exists()
 
-    def create(self, schema: Any, source: Store, rows: int) -> None:
+    def create(self, schema: Any, source: Store, size: int) -> None:
         """Make a folder for the fragments beside the place, and see whether they will fit on the disk."""
         self.open(schema, source)
         if isinstance(source, FileStore) and source.holds(self.path):
@@ -43,10 +42,11 @@ class PathSink:
             raise FippError(f"cannot write {self.path}: the folder {self.path.parent} does not exist")
         with explain_failure(self.staging):
             shutil.rmtree(self.staging, ignore_errors=True)
-            needed = self.copies * rows * sum(_width(field.type) for field in schema)
-            free = shutil.disk_usage(self.path.parent).free
+            needed, free = self.copies * size, shutil.disk_usage(self.path.parent).free
             if needed > free:
-                raise FippError(f"{self.path} needs about {needed:,} bytes, but only {free:,} are free on its disk")
+                raise FippError(
+                    f"{self.path} needs {needed:,} bytes for its vectors alone, but only {free:,} are free on its disk"
+                )
             self.staging.mkdir()
 
     def open(self, schema: Any, source: Store) -> None:
@@ -186,13 +186,6 @@ class FileSink(PathSink):
             left -= min(left, len(batch))
             if not left:
                 return
-
-
-def _width(kind: Any) -> int:
-    """Return about how many bytes a value of a type takes; those of text are not known."""
-    if is_vector(kind) and pyarrow().types.is_fixed_size_list(kind):
-        return int(kind.list_size * kind.value_type.bit_width // 8)
-    return 8
 
 
 def _link(link: Path, target: str) -> None:

@@ -43,7 +43,7 @@ class PostgresSink:
         name = table.as_string(self.database.connection)
         return self.database.run("SELECT to_regclass(%s)", [name])[0][0] is not None
 
-    def create(self, schema: Any, source: Store, rows: int) -> None:
+    def create(self, schema: Any, source: Store, size: int) -> None:
         """Make an empty table. One for rows of the same database has the same defaults and constraints."""
         self.open(schema, source)
         with self._transaction("cannot have the new table"):

@@ -48,10 +48,10 @@ class QdrantSink:
             client = self.server.client
             return client.collection_exists(self.name) and client.count(self.name, exact=True).count > 0
 
-    def create(self, schema: Any, source: Store, rows: int) -> None:
+    def create(self, schema: Any, source: Store, size: int) -> None:
         """Look whether there is a place for all columns; the collection is made when the first vectors are there."""
-        if not rows:
-            raise FippError(f"{source.address} has no rows, of which a collection could be made")
+        if not size:
+            raise FippError(f"{source.address} has no vectors, of which a collection could be made")
         self.open(schema, source)
 
     def open(self, schema: Any, source: Store) -> None:

@@ -17,7 +17,7 @@ from fipp.exceptions import FippError
 Key = Any
 """What rows are ordered by, as JSON can hold it: a value of the store's key, or a file's name and a row number."""
 
-BATCH_ROWS = 4096
+BATCH_ROWS = 2048
 """Rows that are read, converted and written at a time."""
 FRAGMENT_ROWS = 65_536
 """Rows of a fragment, unless others are asked for or the store had better be read in others."""
@@ -120,8 +120,8 @@ class Sink(Protocol):
     def exists(self) -> bool:
         """Return whether there is already something under this name."""
 
-    def create(self, schema: Any, source: Store, rows: int) -> None:
-        """Make room for so many rows of this schema; what an earlier conversion left unfinished is removed."""
+    def create(self, schema: Any, source: Store, size: int) -> None:
+        """Make room for vectors of so many bytes in all; what an earlier conversion left unfinished is removed."""
 
     def open(self, schema: Any, source: Store) -> None:
         """Go on with what `create` began."""
