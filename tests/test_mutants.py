@@ -50,6 +50,6 @@ def test_declarations_defaults_and_messages_stay(tmp_path, monkeypatch):
 
 
 def test_every_survivor_is_explained_and_nothing_else():
-    survivors = {(each["path"].rsplit("/", 1)[-1], each["before"], each["after"]) for each in mutants.survivors()}
+    survivors = {mutants.place(each) for each in mutants.survivors()}
     assert survivors - mutants.REASONS.keys() == set(), "write a test that notices it, or say why it is right"
     assert mutants.REASONS.keys() - survivors == set()
