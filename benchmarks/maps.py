@@ -101,7 +101,7 @@ def _timed(work):
 
 
 PLAN = [{"pair": pair, "n": n} for pair in PAIRS for n in SIZES]
-benchmark = Benchmark("maps", PLAN, measure, minutes=4, obstacle=_embeddings.obstacle)
+benchmark = Benchmark("maps", PLAN, measure, minutes=6, obstacle=_embeddings.obstacle)
 
 
 # --- Tables and the figure
