@@ -12,7 +12,8 @@ import time
 import _embeddings
 import numpy as np
 from _benchmark import Benchmark
-from _candidates import FILTER, MAPS
+from _candidates import DRIFT, FILTER, MAPS, RIDGE_1
+from _figures import Figure, new_figure, save
 from _tables import count, short, table
 
 from fipp import CCA, FIPP, Auto, KernelRidge, ResidualMLP, Spectral
@@ -22,12 +23,17 @@ from fipp.migrate._maps import best_map
 
 PAIRS = (
     "minilm-8bit → minilm",
+    "minilm-128 → minilm",
     "minilm-layer4 → minilm",
     "wordllama-64 → wordllama",
     "wordllama → minilm",
+    "use → minilm",
     "tfidf → minilm",
+    "minilm → use",
+    "wordllama → use",
+    "tfidf → wordllama",
 )
-SIZES = (200, 1_000)
+SIZES = (200, 1_000, 2_000)
 FITTED, POOL, ASKED = 5_000, 15_000, 500
 AS_THEY_COME_WITH = {"wordllama → minilm": (1_000,), "minilm-8bit → minilm": (1_000,)}
 """Where aligners as they come are measured too."""
@@ -95,7 +101,7 @@ def _timed(work):
 
 
 PLAN = [{"pair": pair, "n": n} for pair in PAIRS for n in SIZES]
-benchmark = Benchmark("maps", PLAN, measure, minutes=4, obstacle=_embeddings.obstacle)
+benchmark = Benchmark("maps", PLAN, measure, minutes=6, obstacle=_embeddings.obstacle)
 
 
 # --- Tables and the figure
@@ -201,6 +207,44 @@ def as_they_come_table():
 def _both(found):
     return " / ".join(short(round(each, 3)) for each in found[:2])
 
+
+def curves():
+    """Return recall by number of pairs for some maps, by pair of models."""
+    if benchmark.missing():
+        return None
+    shown = {"Migration.fit": OURS, "Ridge(1)": RIDGE_1, "Drift-Adapter: MLP": DRIFT[2], "Procrustes": DRIFT[0]}
+    return [
+        {
+            "pair": pair,
+            "n": SIZES,
+            "stay": benchmark.one(pair=pair, n=SIZES[0])["stay"][0],
+            "recall": {label: [float(_recalls(name, n, [pair])[0]) for n in SIZES] for label, name in shown.items()},
+        }
+        for pair in PAIRS
+    ]
+
+
+def draw(panels, path):
+    columns = 5
+    figure = new_figure(13, 2.7 * -(-len(panels) // columns))
+    axes = figure.subplots(-(-len(panels) // columns), columns, sharex=True).ravel()
+    for panel, axis in zip(panels, axes, strict=False):
+        for label, recalls in panel["recall"].items():
+            axis.plot(panel["n"], recalls, marker="o", markersize=3, label=label)
+        axis.axhline(panel["stay"], color="0.5", linestyle=":", label="stay on the old model")
+        axis.set(title=panel["pair"], xscale="log")
+        axis.set_ylim(0)
+        axis.set_xticks(panel["n"], map(count, panel["n"]), fontsize=7)
+        axis.minorticks_off()
+    for axis in axes[len(panels) :]:
+        axis.axis("off")
+    figure.supxlabel("pairs that the map is fitted on")
+    figure.supylabel("recall@10 of the new model's neighbours")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False)
+    save(figure, path)
+
+
+FIGURES = [Figure("maps.svg", curves, draw)]
 
 if __name__ == "__main__":
     benchmark.main()

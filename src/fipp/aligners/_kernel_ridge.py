@@ -32,9 +32,9 @@ class KernelRidge(BaseAligner):
     or as many of them as the smaller one has, as shortened vectors of a model and its whole ones do. With
     ``kernel="linear"``, k is the inner product, and the map is xW + b. The target is left as it is.
 
-    It is the method for replacing an embedding model: from a thousand pairs on it keeps more of the new model's
-    neighbours than any linear map (docs/results/migration.md). Everything is chosen by the mean cosine of ŷ(x) and y
-    when each pair is left out in turn, which needs no refitting.
+    It is the method for replacing an embedding model: from a thousand pairs on it keeps on average more of the new
+    model's neighbours than any linear map (docs/results/migration.md). Everything is chosen by the mean cosine of ŷ(x)
+    and y when each pair is left out in turn, which needs no refitting.
 
     Parameters
     ----------
