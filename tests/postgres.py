@@ -1,5 +1,6 @@
 """A real PostgreSQL with pgvector, in a folder of its own."""
 
+import atexit
 import shutil
 import tempfile
 import warnings
@@ -26,4 +27,5 @@ def postgres():
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
     yield place
     running.cleanup()
+    atexit.unregister(running._cleanup)  # it would make the folder again, for a lock
     shutil.rmtree(folder, ignore_errors=True)
