@@ -16,6 +16,11 @@ REASONS = {
         "rng.random(shape, dtype=np.float32) > self.dropout",
     ): "a random number equals the share once in millions",
     (
+        "_spectral.py",
+        "scale = np.where(known, values, 1) ** power * known",
+        "2",
+    ): "what is not known is multiplied by 0",
+    (
         "_fipp.py",
         'stretch = self._stretch() if self.solver != "linear" and c < _FEW_PAIRS * max(d1, d2) else 1.0',
         "2.0",
