@@ -61,14 +61,7 @@ def _first_components(documents, queries, count=128):
     return (documents - mean) @ axes, (queries - mean) @ axes
 
 
-def _turned(*sides, noise=0.3):
-    """Return the vectors turned at random, with noise of this length: a rotation is the best map."""
-    rng = np.random.default_rng(0)
-    turn = np.linalg.qr(rng.standard_normal((sides[0].shape[1],) * 2))[0].astype(np.float32)
-    return tuple(side @ turn + noise * unit_rows(rng.standard_normal(side.shape, np.float32)) for side in sides)
-
-
-_MADE = {"minilm-8bit": _eight_bits, "minilm-128": _first_components, "minilm-turned": _turned}
+_MADE = {"minilm-8bit": _eight_bits, "minilm-128": _first_components}
 """Spaces related to MiniLM's that are made on the spot."""
 
 
