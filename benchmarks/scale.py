@@ -148,7 +148,6 @@ def obstacle():
 
 
 PLAN = [{"work": work, "size": size, "place": place} for work in SIZES for size in SIZES[work] for place in PLACES]
-PLAN.remove({"work": "convert", "size": ROWS[-1], "place": "cluster"})  # too long for a machine that others use
 benchmark = Benchmark("scale", PLAN, measure, minutes=90, obstacle=obstacle)
 
 
