@@ -83,9 +83,10 @@ def _mixture(X, Y):
 def _drift_adapter(kind):
     """Return Drift-Adapter's trained maps: "low-rank", affine of rank 64, or "mlp", 256 units beside the vector itself.
 
-    The maps are those of its paper (Vejendla, EMNLP 2025). Their training is ours: squared error and AdamW, until a
-    held-out tenth of the pairs gets no better. Where the dimensions differ, a linear layer stands for the vector
-    itself; it starts as the rotation of Procrustes.
+    The kinds of map are those of its paper (Vejendla, EMNLP 2025); the sizes are what we know of them, and were not
+    checked against its code. Their training is ours: squared error and AdamW, until a held-out tenth of the pairs gets
+    no better. Where the dimensions differ, a linear layer stands for the vector itself; it starts as the rotation of
+    Procrustes.
     """
 
     def fit(X, Y, rate=1e-3, batch=256, most=1_000, patience=5):

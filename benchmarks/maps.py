@@ -33,7 +33,7 @@ PAIRS = (
     "wordllama → use",
     "tfidf → wordllama",
 )
-SIZES = (200, 1_000, 2_000)
+SIZES = (100, 200, 500, 1_000, 2_000, 5_000)
 FITTED, POOL, ASKED = 5_000, 15_000, 500
 AS_THEY_COME_WITH = {"wordllama → minilm": (1_000,), "minilm-8bit → minilm": (1_000,)}
 """Where aligners as they come are measured too."""
