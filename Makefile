@@ -25,7 +25,7 @@ floor: .venv-floor/bin/python  ## run every test with the oldest versions of the
 
 coverage: .venv/dev  ## run every test and print which lines and branches of fipp no test runs; below 92 % is an error
 	$(BIN)/coverage erase
-	# Under coverage, the interrupted command of this one did not end within its minute.
+	# This one interrupts a command, which can leave it waiting for a lock of coverage's own for ever.
 	$(ONE_THREAD) $(BIN)/coverage run -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal \
 	    --deselect tests/reproduce/test_reproduce_run.py::test_ctrl_c_keeps_what_is_finished_and_says_where
 	$(BIN)/coverage combine --quiet
