@@ -228,6 +228,12 @@ def ratio_table():
     return table([*heads, "peak MB beyond the vectors"], rows)
 
 
+def products(size, way):
+    """Return what a search costs in products, by processor time."""
+    record = benchmark.one(size=size, way=IN_TURN)
+    return f"{record[way]['processor'] / record['product alone']['processor']:.2f}"
+
+
 def _sizes(record):
     what = " words" if record["size"] == WORDS else ""
     return f"{count(record['queries'])} × {count(record['keys'])}{what}"

@@ -19,6 +19,12 @@ def sample_of(relate, n=600, d=24, queries=150, seed=0):
     return PairedSample.from_arrays(both[:n], new, texts=texts, **queries)
 
 
+def first_items(whole, n):
+    """Return a sample of the first items, with the queries that they answer."""
+    queries = {"old_queries": whole.old_queries[:n], "new_queries": whole.new_queries[:n], "gold": list(range(n))}
+    return PairedSample.from_arrays(whole.old[:n], whole.new[:n], **queries)
+
+
 def rotated(X, rng):
     return X @ np.linalg.qr(rng.standard_normal((X.shape[1], X.shape[1])))[0]
 
@@ -52,10 +58,7 @@ def test_figures_are_ordered_and_have_intervals():
 
 def test_the_forecast_is_near_the_truth():
     whole = sample_of(half_lost, n=4400, queries=4400)
-    part = PairedSample.from_arrays(
-        whole.old[:1000], whole.new[:1000], old_queries=whole.old_queries[:1000],
-        new_queries=whole.new_queries[:1000], gold=list(range(1000)),
-    )  # fmt: skip
+    part = first_items(whole, 1000)
     from fipp import KernelRidge
 
     found = probe(part, size=3400)
@@ -71,10 +74,7 @@ def test_the_forecast_is_near_the_truth():
 
 def test_answers_among_the_first_found_are_forecast():
     whole = sample_of(half_lost, n=2400, queries=2400)
-    part = PairedSample.from_arrays(
-        whole.old[:600], whole.new[:600], old_queries=whole.old_queries[:600],
-        new_queries=whole.new_queries[:600], gold=list(range(600)),
-    )  # fmt: skip
+    part = first_items(whole, 600)
     found = probe(part, size=1800)
     pool, asked = whole.old[600:], whole.old_queries[600:]
     scores = asked @ (pool / np.linalg.norm(pool, axis=1)[:, None]).T

@@ -251,19 +251,18 @@ def _show_cascade(result: Probe) -> None:
     """Say what scoring the first found again reaches and costs."""
     reached = [way for way in result.ways if way.hits is not None and way.name.startswith("convert")]
     if reached:
-        firsts, shares = (
-            f"{', '.join(each[:-1])} and {each[-1]}"
-            for each in (
-                [way.name.split()[-2] for way in reached],
-                [f"{100 * (way.hits or 0):.0f} %" for way in reached],
-            )
-        )
+        firsts = _listed([way.name.split()[-2] for way in reached])
+        shares = _listed([f"{100 * (way.hits or 0):.0f} %" for way in reached])
         _console.show(f"Scoring again: the first {firsts} converted items include {shares} of the answers.")
     many, more = (result.most_embedded(n_queries) for n_queries in (1_000, 10_000))
     _console.show(
         f"Scoring the first 100 again, the new model embeds at most {many:,} of the {result.size:,} items for 1,000 "
         f"queries, and {more:,} for 10,000."
     )
+
+
+def _listed(parts: list[str]) -> str:
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _shown(estimate: Estimate | None) -> str:

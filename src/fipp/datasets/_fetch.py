@@ -212,7 +212,7 @@ class _Transfer:
             )
 
     def _check_pace(self, count: int) -> None:
-        """Give up a transfer that would never end because the server sends a few bytes at a time."""
+        """End a transfer that would never end because the server sends a few bytes at a time."""
         self._received += count
         seconds = time.monotonic() - self._since
         if seconds < ATTEMPTS * self.timeout:

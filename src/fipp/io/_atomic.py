@@ -90,7 +90,7 @@ def resolve_target(path: str | os.PathLike[str]) -> Path:
 
 
 def keep_permissions(target: Path, temporary: Path) -> None:
-    """Give ``temporary`` the permissions of the file that it will replace."""
+    """Copy the permissions of the file that ``temporary`` will replace."""
     with suppress(FileNotFoundError):  # nothing is replaced
         shutil.copymode(target, temporary)
 

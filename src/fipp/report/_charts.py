@@ -32,7 +32,7 @@ def rows_height(n: int, narrow: bool) -> float:
 
 
 def tidy(axes: Any, title: str = "", *, grid: str = "x") -> None:
-    """Give axes the look of all figures: few lines, small quiet text."""
+    """Make axes look like those of all figures: few lines, small quiet text."""
     if title:
         axes.set_title(plain(title), loc="left", fontsize=_TEXT + 0.5, color=INK)
     axes.tick_params(labelsize=_TEXT, colors=MUTED, length=0)

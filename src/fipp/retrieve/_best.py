@@ -116,7 +116,7 @@ class Best:
         return np.where(last == _EMPTY, np.float32(-np.inf), unpack(last)[1])
 
     def fill_zeros(self, n_keys: int) -> None:
-        """Give queries of zeros, which tie with most keys or all of them, one list that they share."""
+        """Let queries of zeros, which tie with most keys or all of them, share one list."""
         for rows, offsets in self.parts():
             zero = np.arange(len(self.zero))[rows][self.zero[rows]]
             if len(zero):

@@ -152,7 +152,7 @@ class LanceSink(PathSink):
         return self._keep(fragment, [part.to_json() for part in parts])
 
     def _keep(self, fragment: Fragment, described: list[dict[str, Any]]) -> str:
-        """Give the data file, if there are rows, the name of its fragment, and note that it is whole."""
+        """Name the data file, if there are rows, after its fragment, and note that it is whole."""
         named, checksum = self._data_file(fragment.name), ""
         for part in described:
             written = self._table / "data" / part["files"][0]["path"]
